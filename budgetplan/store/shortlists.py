@@ -1,0 +1,54 @@
+"""Shortlists in the store: what was chosen, when, under which settings."""
+
+import json
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+
+def next_number(connection: duckdb.DuckDBPyConnection) -> int:
+    """The number the next shortlist gets, from 1."""
+    row = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM shortlist").fetchone()
+    return int(row[0]) if row else 1
+
+
+def shortlist_name(number: int) -> str:
+    """The id a numbered shortlist goes by, in the store and in file names."""
+    return f"sl-{number:04d}"
+
+
+def save_shortlist(
+    connection: duckdb.DuckDBPyConnection,
+    number: int,
+    settings: dict[str, Any],
+    picked: pa.Table,
+) -> None:
+    """Write a shortlist; `settings` has run_id, pool_id, policy and budget, `picked` item_id, rank, score, cost."""
+    name = shortlist_name(number)
+    connection.execute(
+        "INSERT INTO shortlist VALUES (?, ?, ?, ?, ?, ?, ?, now())",
+        [
+            name,
+            number,
+            settings["run_id"],
+            settings["pool_id"],
+            settings["policy"],
+            settings["budget"],
+            json.dumps(settings),
+        ],
+    )
+    connection.register("picked", picked)
+    connection.execute("INSERT INTO shortlist_item SELECT ?, item_id, rank, score, cost FROM picked", [name])
+    connection.unregister("picked")
+
+
+def all_shortlists(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
+    """Every shortlist, the newest last: id, policy, budget, number of items, run."""
+    rows = connection.execute(
+        """SELECT shortlist_id, policy, budget, count(item_id), run_id, created_at::VARCHAR
+           FROM shortlist LEFT JOIN shortlist_item USING (shortlist_id)
+           GROUP BY ALL ORDER BY shortlist_id"""
+    ).fetchall()
+    names = ("shortlist_id", "policy", "budget", "n_items", "run_id", "created_at")
+    return [dict(zip(names, row, strict=True)) for row in rows]
