@@ -26,7 +26,9 @@ class Settings(BaseModel):
     db: Path = Field(Path("budgetplan.duckdb"), description="the store, one DuckDB file")
     model: str | None = Field(None, description="alias, hub name or local path; Qwen3-4B where none is named")
     revision: str | None = Field(None, description="hub revision; pinned to a commit in the store")
-    engine: Literal["auto", "transformers", "vllm"] = Field("auto", description="auto: vllm with a GPU, else transformers")
+    engine: Literal["auto", "transformers", "vllm"] = Field(
+        "auto", description="auto: vllm with a GPU, else transformers"
+    )
     trust_remote_code: bool = Field(False, description="run code that comes with the model")
     k: int = Field(8, ge=1, le=1_000_000, description="samples per item")
     temperature: float = Field(1.0, ge=0, description="0 is greedy")
@@ -89,7 +91,9 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     return {
-        name: environment[PREFIX + name.upper()] for name in Settings.model_fields if environment.get(PREFIX + name.upper())
+        name: environment[PREFIX + name.upper()]
+        for name in Settings.model_fields
+        if environment.get(PREFIX + name.upper())
     }
 
 
@@ -98,7 +102,8 @@ def _named(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         return ConfigError(
-            f"{CONFIG_FILE}: there is no setting {name!r}.", hint="See them all: budgetplan config --help, budgetplan config"
+            f"{CONFIG_FILE}: there is no setting {name!r}.",
+            hint="See them all: budgetplan config --help, budgetplan config",
         )
     place = {"environment": PREFIX + name.upper(), "flag": "--" + name.replace("_", "-")}.get(
         origins.get(name, ""), f"{CONFIG_FILE}: {name}"

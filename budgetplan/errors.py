@@ -9,7 +9,8 @@ BudgetplanError
 ├── ModelError          weights or tokenizer cannot be had, or do not fit the prompts
 ├── VerifierError       a verifier that cannot be loaded or does not follow its contract
 ├── BudgetError         a budget that cannot be spent on this pool
-└── NothingToDo         a command that came too early (no pool, no samples)
+├── NothingToDo         a command that came too early (no pool, no samples)
+└── Interrupted         the user stopped it; what was finished is stored
 """
 
 
@@ -59,3 +60,7 @@ class BudgetError(BudgetplanError):
 
 class NothingToDo(BudgetplanError):
     """The store does not yet hold what the command works on."""
+
+
+class Interrupted(BudgetplanError):
+    """The user stopped a command; what was finished is stored."""

@@ -4,29 +4,15 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Literal, NewType, Protocol
 
 import pyarrow as pa
 
+from budgetplan.outcome import COUNTED as COUNTED  # noqa: PLC0414
+from budgetplan.outcome import Outcome as Outcome  # noqa: PLC0414
+
 ItemId = NewType("ItemId", str)
 FinishReason = Literal["stop", "length", "error"]
-
-
-class Outcome(StrEnum):
-    """What became of one completion."""
-
-    CORRECT = "correct"
-    WRONG = "wrong"
-    NO_ANSWER = "no_answer"
-    TRUNCATED = "truncated"
-    VERIFIER_ERROR = "verifier_error"
-    ENGINE_ERROR = "engine_error"
-    UNKNOWN = "unknown"
-
-
-COUNTED = (Outcome.CORRECT, Outcome.WRONG, Outcome.NO_ANSWER, Outcome.TRUNCATED)
-"""The outcomes that enter p̂; errors are never wrong answers, and `unknown` has no gold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +126,21 @@ class Progress(Protocol):
 class Silent:
     """Progress for nobody."""
 
-    def start(self, task: str, total: int | None) -> None: ...
-    def advance(self, steps: int) -> None: ...
-    def note(self, text: str) -> None: ...
-    def finish(self) -> None: ...
+    def start(self, task: str, total: int | None) -> None:
+        """Say nothing."""
+
+    def advance(self, steps: int) -> None:
+        """Say nothing."""
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+    def finish(self) -> None:
+        """Say nothing."""
 
 
 def canonical_text(text: str) -> str:
-    """Newlines as `\\n`, Unicode NFC, no white space at either end: equal prompts become equal strings."""
+    r"""Newlines as `\n`, Unicode NFC, no white space at either end: equal prompts become equal strings."""
     return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).strip(" \t\n")
 
 

@@ -1,10 +1,12 @@
-"""Completions: one row per sample, merged from chunks or imported; never doubled, never overwritten but a failed one."""
+"""Completions: one row per sample, merged from chunks or imported; never doubled; only a failed one is replaced."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+
+from budgetplan.store.connection import scalar
 
 
 def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequence[Path]) -> int:
@@ -24,14 +26,15 @@ def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequ
              AND completion.sample_index = fresh.sample_index AND completion.finish_reason = 'error'""",
         [run_id],
     )
-    added = connection.execute(
+    added = scalar(
+        connection,
         """INSERT INTO completion
            SELECT ?, item_id, sample_index, seed, text, n_tokens, finish_reason, mean_logprob, error, NULL
            FROM incoming_sample
            ANTI JOIN (SELECT item_id, sample_index FROM completion WHERE run_id = ?) USING (item_id, sample_index)
            ORDER BY item_id, sample_index""",
         [run_id, run_id],
-    ).fetchone()
+    )
     connection.execute(
         """DELETE FROM verdict USING incoming_sample AS fresh
            WHERE verdict.run_id = ? AND verdict.item_id = fresh.item_id AND verdict.sample_index = fresh.sample_index
@@ -39,32 +42,44 @@ def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequ
         [run_id],
     )
     connection.execute("DROP TABLE incoming_sample")
-    return int(added[0]) if added else 0
+    return int(added)
 
 
-def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, k: int) -> pa.Table:
-    """The gaps below K: item_id, prompt, messages, first (sample index), count; failed samples count as missing."""
-    return connection.execute(
-        """WITH wanted AS (
-               SELECT item_id, row, unnest(range(?::INTEGER)) AS sample_index FROM pool_item WHERE pool_id = ?),
+def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool: pa.Table, k: int) -> pa.Table:
+    """The gaps below K in a pool (`POOL_SCHEMA`): its columns and first (sample index), count, in file order.
+
+    Failed samples count as missing.
+    """
+    connection.register("incoming", pool)
+    gaps = connection.sql(
+        """WITH held AS (
+               SELECT item_id, sample_index FROM completion
+               WHERE run_id = ? AND sample_index < ? AND finish_reason IS DISTINCT FROM 'error'),
+           partial AS (SELECT item_id FROM held GROUP BY item_id),
            absent AS (
-               SELECT * FROM wanted ANTI JOIN (
-                   SELECT item_id, sample_index FROM completion
-                   WHERE run_id = ? AND finish_reason IS DISTINCT FROM 'error') USING (item_id, sample_index)),
+               SELECT item_id, sample_index FROM (SELECT item_id, unnest(range(?)) AS sample_index FROM partial)
+               ANTI JOIN held USING (item_id, sample_index)),
+           island AS (
+               SELECT item_id, sample_index,
+                      sample_index - row_number() OVER (PARTITION BY item_id ORDER BY sample_index) AS place
+               FROM absent),
            gap AS (
-               SELECT item_id, row, sample_index,
-                      sample_index - row_number() OVER (PARTITION BY item_id ORDER BY sample_index) AS island
-               FROM absent)
-           SELECT item_id, prompt, messages, min(sample_index)::INTEGER AS first, count(*)::INTEGER AS count
-           FROM gap JOIN item USING (item_id) GROUP BY item_id, row, prompt, messages, island ORDER BY row, first""",
-        [k, pool_id, run_id],
+               SELECT item_id, min(sample_index) AS first, count(*) AS count FROM island GROUP BY item_id, place
+               UNION ALL
+               SELECT item_id, 0, ? FROM incoming ANTI JOIN partial USING (item_id))
+           SELECT incoming.*, first::INTEGER AS first, count::INTEGER AS count
+           FROM gap JOIN incoming USING (item_id) ORDER BY row, item_id, first""",
+        params=[run_id, k, k, k],
     ).to_arrow_table()
+    connection.unregister("incoming")
+    return gaps
 
 
 def import_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: pa.Table) -> int:
     """Add samples made elsewhere (`SAMPLES_SCHEMA`) behind those an item has; a row already imported adds nothing."""
     connection.register("incoming", samples)
-    added = connection.execute(
+    added = scalar(
+        connection,
         """INSERT INTO completion
            SELECT ?, item_id,
                   (coalesce(n_stored, 0) + row_number() OVER (PARTITION BY item_id ORDER BY source, position) - 1)::INT,
@@ -75,6 +90,6 @@ def import_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: 
                       GROUP BY item_id) USING (item_id)
            ORDER BY ALL""",
         [run_id, run_id, run_id],
-    ).fetchone()
+    )
     connection.unregister("incoming")
-    return int(added[0]) if added else 0
+    return int(added)

@@ -1,12 +1,14 @@
 """Opening the DuckDB file: per operation, migrated, with every failure turned into a clear error.
 
-Invariant: whoever is inside `Store.reading()` or `Store.writing()` sees the newest schema; a failed write leaves nothing.
+Invariant: whoever is inside `Store.reading()` or `Store.writing()` sees the newest schema; a failed write leaves
+nothing.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -106,12 +108,16 @@ def _failures_named(path: Path) -> Iterator[None]:
         ) from error
 
 
+def scalar(connection: duckdb.DuckDBPyConnection, query: str, parameters: Any = None) -> Any:
+    """The one value a query or statement answers with; everything is fetched, so the connection is free again."""
+    ((value,),) = connection.execute(query, parameters).fetchall()
+    return value
+
+
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    found = connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migration'").fetchone()
-    if not found or not found[0]:
+    if not scalar(connection, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migration'"):
         return 0
-    row = connection.execute("SELECT coalesce(max(version), 0) FROM schema_migration").fetchone()
-    version = int(row[0]) if row else 0
+    version = int(scalar(connection, "SELECT coalesce(max(version), 0) FROM schema_migration"))
     if version > len(MIGRATIONS):
         raise StoreTooNew(
             f"the store {path} has schema {version}, and this budgetplan knows up to {len(MIGRATIONS)}.",
@@ -125,9 +131,7 @@ def _migrate(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     for number, migration in enumerate(MIGRATIONS[version:], start=version + 1):
         connection.execute("BEGIN")
         if number == 1:
-            connection.execute(
-                "CREATE TABLE schema_migration (version INTEGER NOT NULL, name VARCHAR NOT NULL, applied_at TIMESTAMPTZ)"
-            )
+            connection.execute("CREATE TABLE schema_migration (version INTEGER, name VARCHAR, applied_at TIMESTAMPTZ)")
         connection.execute(migration.sql)
         connection.execute("INSERT INTO schema_migration VALUES (?, ?, now())", [number, migration.name])
         connection.execute("COMMIT")

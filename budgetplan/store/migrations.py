@@ -24,7 +24,8 @@ MIGRATIONS = (
             pool_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, row BIGINT NOT NULL,
             ids VARCHAR[] NOT NULL, answers VARCHAR[] NOT NULL, columns VARCHAR NOT NULL);
         CREATE TABLE gold (
-            item_id VARCHAR NOT NULL, answer VARCHAR NOT NULL, source VARCHAR NOT NULL, decided_at TIMESTAMPTZ NOT NULL);
+            item_id VARCHAR NOT NULL, answer VARCHAR NOT NULL, source VARCHAR NOT NULL,
+            decided_at TIMESTAMPTZ NOT NULL);
         CREATE TABLE probe_run (
             run_id VARCHAR PRIMARY KEY, pool_id VARCHAR NOT NULL, model VARCHAR NOT NULL, revision VARCHAR NOT NULL,
             engine VARCHAR NOT NULL, config VARCHAR NOT NULL, k INTEGER NOT NULL,
@@ -36,10 +37,11 @@ MIGRATIONS = (
             source VARCHAR);
         CREATE TABLE verdict (
             run_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, sample_index INTEGER NOT NULL, verifier VARCHAR NOT NULL,
-            gold VARCHAR, outcome outcome NOT NULL, extracted VARCHAR, answer_key VARCHAR);
+            outcome outcome NOT NULL, extracted VARCHAR, answer_key VARCHAR);
         CREATE TABLE shortlist (
-            shortlist_id VARCHAR PRIMARY KEY, number INTEGER NOT NULL, run_id VARCHAR NOT NULL, pool_id VARCHAR NOT NULL,
-            policy VARCHAR NOT NULL, budget VARCHAR NOT NULL, settings VARCHAR NOT NULL, created_at TIMESTAMPTZ NOT NULL);
+            shortlist_id VARCHAR PRIMARY KEY, number INTEGER NOT NULL, run_id VARCHAR NOT NULL,
+            pool_id VARCHAR NOT NULL, policy VARCHAR NOT NULL, budget VARCHAR NOT NULL, settings VARCHAR NOT NULL,
+            created_at TIMESTAMPTZ NOT NULL);
         CREATE TABLE shortlist_item (
             shortlist_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, rank INTEGER NOT NULL, score DOUBLE NOT NULL,
             cost DOUBLE NOT NULL);

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from budgetplan.errors import NothingToDo
+from budgetplan.store.connection import scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ def import_pool(
 ) -> Imported:
     """Write a pool (`POOL_SCHEMA`); known answers become gold where there is exactly one."""
     connection.register("incoming", table)
-    new = connection.execute(
-        """INSERT INTO item SELECT item_id, prompt, messages FROM incoming ANTI JOIN item USING (item_id)"""
-    ).fetchone()
+    n_new = scalar(
+        connection, "INSERT INTO item SELECT item_id, prompt, messages FROM incoming ANTI JOIN item USING (item_id)"
+    )
     connection.execute("DELETE FROM pool_item WHERE pool_id = ?", [pool_id])
     connection.execute(
         "INSERT INTO pool_item SELECT ?, item_id, row, ids, answers, columns FROM incoming ORDER BY row", [pool_id]
@@ -46,38 +47,90 @@ def import_pool(
     )
     changed = _set_known_answers(connection)
     connection.unregister("incoming")
-    return Imported(int(new[0]) if new else 0, changed)
+    return Imported(n_new, changed)
 
 
 def _set_known_answers(connection: duckdb.DuckDBPyConnection) -> int:
-    """Replace earlier known answers of the incoming items; labels (another source) stay as they are."""
-    changed = connection.execute(
-        """SELECT count(*) FROM incoming JOIN gold USING (item_id)
-           WHERE gold.source = 'pool' AND len(answers) > 0 AND NOT (len(answers) = 1 AND answers[1] = gold.answer)"""
-    ).fetchone()
+    """Bring the known answers of the incoming items up to date; labels (another source) stay as they are.
+
+    Verdicts on items whose gold changed no longer hold, so they go, and the samples are judged again.
+    """
     connection.execute(
-        """DELETE FROM gold WHERE source = 'pool'
-           AND item_id IN (SELECT item_id FROM incoming WHERE len(answers) > 0)"""
+        """CREATE OR REPLACE TEMP TABLE changed AS
+           SELECT item_id, answers, gold.answer AS before FROM incoming LEFT JOIN gold USING (item_id)
+           WHERE len(answers) > 0 AND (gold.source IS NULL OR gold.source = 'pool')
+             AND gold.answer IS DISTINCT FROM CASE WHEN len(answers) = 1 THEN answers[1] END"""
     )
-    connection.execute(
-        """INSERT INTO gold SELECT item_id, answers[1], 'pool', now() FROM incoming
-           WHERE len(answers) = 1 AND item_id NOT IN (SELECT item_id FROM gold)"""
-    )
-    return int(changed[0]) if changed else 0
+    connection.execute("DELETE FROM verdict WHERE item_id IN (SELECT item_id FROM changed)")
+    connection.execute("DELETE FROM gold WHERE item_id IN (SELECT item_id FROM changed)")
+    connection.execute("INSERT INTO gold SELECT item_id, answers[1], 'pool', now() FROM changed WHERE len(answers) = 1")
+    n_replaced = scalar(connection, "SELECT count(*) FROM changed WHERE before IS NOT NULL")
+    connection.execute("DROP TABLE changed")
+    return int(n_replaced)
 
 
 def find_pool(connection: duckdb.DuckDBPyConnection, pool_id: str) -> PoolRow:
     """The pool with this id."""
-    row = connection.execute("SELECT pool_id, source, n_rows, n_items FROM pool WHERE pool_id = ?", [pool_id]).fetchone()
-    if row is None:
+    rows = connection.execute(
+        "SELECT pool_id, source, n_rows, n_items FROM pool WHERE pool_id = ?", [pool_id]
+    ).fetchall()
+    if not rows:
         raise NothingToDo(f"the store holds no pool {pool_id}.", hint="Import it: budgetplan probe POOL")
-    return PoolRow(*row)
+    return PoolRow(*rows[0])
 
 
-def pool_table(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
-    """Every item of a pool with prompt, messages, ids, answers, columns and row, in file order."""
-    return connection.execute(
-        """SELECT item_id, prompt, messages, ids, answers, columns, row
-           FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id""",
-        [pool_id],
+def user_ids(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
+    """The user's own ids in file order: item_id, id (the first), other_ids (of exact duplicates)."""
+    return connection.sql(
+        """SELECT item_id, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = ?
+           ORDER BY row, item_id""",
+        params=[pool_id],
     ).to_arrow_table()
+
+
+def user_columns(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
+    """The user's own columns in file order; values are text where they were text, else JSON.
+
+    A column named like one of ours gets the prefix `user_`.
+    """
+    names = connection.execute(
+        "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
+    ).fetchall()
+    picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for (name,) in names)
+    return (
+        connection.sql(
+            f"SELECT item_id{picks} FROM pool_item WHERE pool_id = ? ORDER BY row, item_id", params=[pool_id]
+        )
+        .to_arrow_table()
+        .drop_columns("item_id")
+    )
+
+
+def prompts(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
+    """The prompts in file order."""
+    return connection.sql(
+        "SELECT prompt FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id",
+        params=[pool_id],
+    ).to_arrow_table()["prompt"]
+
+
+def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
+    """The user's own columns in file order, as they came: item_id, ids and `columns`, a JSON object each."""
+    return connection.sql(
+        "SELECT item_id, ids, columns FROM pool_item WHERE pool_id = ? ORDER BY row, item_id", params=[pool_id]
+    ).to_arrow_table()
+
+
+_OURS = """item_id id other_ids prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy source
+outcomes agreement shortlist_id"""
+RESERVED_COLUMNS = frozenset(_OURS.split())
+"""The stable names of our own outputs."""
+
+
+def _pointer(name: str) -> str:
+    """A name as a JSON pointer's last step, inside an SQL string."""
+    return name.replace("~", "~0").replace("/", "~1").replace("'", "''")
+
+
+def _alias(name: str) -> str:
+    return ("user_" + name if name.lower() in RESERVED_COLUMNS else name).replace('"', '""')

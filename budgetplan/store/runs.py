@@ -8,12 +8,15 @@ import duckdb
 
 from budgetplan.errors import NothingToDo
 
+IMPORTED = "import"
+"""The engine of runs whose samples were made elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProbeRun:
     """One resolved configuration and what it was last used on.
 
-    `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the verifier and version it meant.
+    `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the name and version it meant.
     """
 
     run_id: str
@@ -54,7 +57,10 @@ def save_run(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> None:
 def all_runs(connection: duckdb.DuckDBPyConnection) -> list[ProbeRun]:
     """Every run, the last used first."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM probe_run ORDER BY used_at DESC, run_id").fetchall()
-    return [ProbeRun(*row[:5], json.loads(row[5]), *row[6:]) for row in rows]
+    return [
+        ProbeRun(run_id, pool_id, model, revision, engine, json.loads(config), k, verifier, verdicts_by)
+        for run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by in rows
+    ]
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, wanted: str | None) -> ProbeRun:

@@ -1,16 +1,18 @@
 """Shortlists in the store: what was chosen, when, under which settings."""
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
+from budgetplan.store.connection import scalar
+
 
 def next_number(connection: duckdb.DuckDBPyConnection) -> int:
     """The number the next shortlist gets, from 1."""
-    row = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM shortlist").fetchone()
-    return int(row[0]) if row else 1
+    return int(scalar(connection, "SELECT coalesce(max(number), 0) + 1 FROM shortlist"))
 
 
 def shortlist_name(number: int) -> str:
@@ -43,12 +45,23 @@ def save_shortlist(
     connection.unregister("picked")
 
 
-def all_shortlists(connection: duckdb.DuckDBPyConnection) -> list[dict[str, Any]]:
-    """Every shortlist, the newest last: id, policy, budget, number of items, run."""
+@dataclass(frozen=True, slots=True)
+class ShortlistRow:
+    """A shortlist as the store knows it."""
+
+    shortlist_id: str
+    policy: str
+    budget: str
+    n_items: int
+    run_id: str
+    created_at: str
+
+
+def all_shortlists(connection: duckdb.DuckDBPyConnection) -> list[ShortlistRow]:
+    """Every shortlist, the newest last."""
     rows = connection.execute(
         """SELECT shortlist_id, policy, budget, count(item_id), run_id, created_at::VARCHAR
            FROM shortlist LEFT JOIN shortlist_item USING (shortlist_id)
            GROUP BY ALL ORDER BY shortlist_id"""
     ).fetchall()
-    names = ("shortlist_id", "policy", "budget", "n_items", "run_id", "created_at")
-    return [dict(zip(names, row, strict=True)) for row in rows]
+    return [ShortlistRow(*row) for row in rows]

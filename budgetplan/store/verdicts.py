@@ -1,7 +1,7 @@
 """Verdicts: what a verifier said of a completion, apart from its text, so that texts can be judged again.
 
-Invariant: a completion has at most one verdict per verifier version, made against the gold that now holds, or it is
-pending.
+Invariant: a completion has at most one verdict per verifier version, made against the gold that now holds; whoever
+changes gold deletes the verdicts on it, so what has no verdict is what must be judged.
 """
 
 from pathlib import Path
@@ -9,28 +9,41 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from budgetplan.store.connection import scalar
+
 
 def write_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, path: Path) -> int:
-    """Write a run's completions without a valid verdict to a Parquet file and return their number.
+    """Write a run's completions without a verdict to a Parquet file and return their number.
 
     Columns: item_id, sample_index, text, finish_reason, gold (null where none is known or several are), columns.
     """
-    row = connection.execute(
+    n_pending = scalar(
+        connection,
         f"""COPY (
                WITH extra AS (
                    SELECT item_id, columns FROM pool_item
                    WHERE pool_id = (SELECT pool_id FROM probe_run WHERE run_id = $run)),
-               held AS (SELECT item_id, sample_index, gold FROM verdict WHERE run_id = $run AND verifier = $verifier)
+               held AS (SELECT item_id, sample_index FROM verdict WHERE run_id = $run AND verifier = $verifier)
                SELECT c.item_id, c.sample_index, c.text, c.finish_reason, g.answer AS gold, extra.columns
                FROM (SELECT * FROM completion WHERE run_id = $run) AS c
+               ANTI JOIN held USING (item_id, sample_index)
                LEFT JOIN gold AS g ON g.item_id = c.item_id
                LEFT JOIN extra ON extra.item_id = c.item_id
-               LEFT JOIN held ON held.item_id = c.item_id AND held.sample_index = c.sample_index
-               WHERE held.item_id IS NULL OR held.gold IS DISTINCT FROM g.answer
            ) TO '{quoted(path)}' (FORMAT parquet, ROW_GROUP_SIZE 50_000)""",
         {"run": run_id, "verifier": verifier},
-    ).fetchone()
-    return int(row[0]) if row else 0
+    )
+    return int(n_pending)
+
+
+def has_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str) -> bool:
+    """Whether a run has completions without a verdict; two counts, since there is at most one verdict each."""
+    more = scalar(
+        connection,
+        """SELECT (SELECT count(*) FROM completion WHERE run_id = $run)
+                > (SELECT count(*) FROM verdict WHERE run_id = $run AND verifier = $verifier)""",
+        {"run": run_id, "verifier": verifier},
+    )
+    return bool(more)
 
 
 def quoted(path: Path) -> str:
@@ -39,17 +52,13 @@ def quoted(path: Path) -> str:
 
 
 def save_verdicts(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, path: Path) -> None:
-    """Take verdicts (item_id, sample_index, gold, outcome, extracted, answer_key) from a Parquet file."""
+    """Take verdicts (item_id, sample_index, outcome, extracted, answer_key) from a Parquet file; none is doubled."""
     connection.execute(
-        f"""DELETE FROM verdict USING '{quoted(path)}' AS judged
-           WHERE verdict.run_id = ? AND verdict.verifier = ?
-             AND verdict.item_id = judged.item_id AND verdict.sample_index = judged.sample_index""",
-        [run_id, verifier],
-    )
-    connection.execute(
-        f"""INSERT INTO verdict SELECT ?, item_id, sample_index, ?, gold, outcome::outcome, extracted, answer_key
-           FROM '{quoted(path)}'""",
-        [run_id, verifier],
+        f"""INSERT INTO verdict
+           SELECT ?, item_id, sample_index, ?, outcome::outcome, extracted, answer_key FROM '{quoted(path)}'
+           ANTI JOIN (SELECT item_id, sample_index FROM verdict WHERE run_id = ? AND verifier = ?)
+           USING (item_id, sample_index)""",
+        [run_id, verifier, run_id, verifier],
     )
 
 
@@ -71,9 +80,10 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
     answer among all samples that did not fail, so a sample without an answer disagrees; `first_correct` is the verdict
     on sample 0.
     """
-    return connection.execute(
+    return connection.sql(
         """WITH judged AS (
-               SELECT item_id, outcome, answer_key, sample_index FROM verdict WHERE run_id = $run AND verifier = $verifier),
+               SELECT item_id, outcome, answer_key, sample_index FROM verdict
+               WHERE run_id = $run AND verifier = $verifier),
            answered AS (
                SELECT item_id, max(n) AS top FROM (
                    SELECT item_id, answer_key, count(*) AS n FROM judged
@@ -90,8 +100,8 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
                       count(*) FILTER (outcome = 'verifier_error') AS n_verifier_error,
                       count(*) FILTER (outcome = 'engine_error') AS n_engine_error,
                       count(*) FILTER (outcome = 'unknown') AS n_unknown,
-                      bool_or(outcome = 'correct') FILTER (
-                          sample_index = 0 AND outcome IN ('correct', 'wrong', 'no_answer', 'truncated')) AS first_correct
+                      bool_or(outcome = 'correct') FILTER (sample_index = 0 AND outcome IN
+                          ('correct', 'wrong', 'no_answer', 'truncated')) AS first_correct
                FROM judged GROUP BY item_id)
            SELECT p.item_id, coalesce(k, 0) AS k, coalesce(n_correct, 0) AS n_correct, coalesce(n_wrong, 0) AS n_wrong,
                   coalesce(n_no_answer, 0) AS n_no_answer, coalesce(n_truncated, 0) AS n_truncated,
@@ -102,14 +112,16 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
            LEFT JOIN counted USING (item_id) LEFT JOIN answered USING (item_id)
            LEFT JOIN gold AS g ON g.item_id = p.item_id
            ORDER BY p.row, p.item_id""",
-        {"run": run_id, "pool": pool_id, "verifier": verifier},
+        params={"run": run_id, "pool": pool_id, "verifier": verifier},
     ).to_arrow_table()
 
 
 def truncated_share(connection: duckdb.DuckDBPyConnection, run_id: str) -> float:
     """Share of a run's samples that were cut off at the token limit, whatever their verdict."""
-    row = connection.execute(
-        "SELECT avg((finish_reason = 'length')::INT) FROM completion WHERE run_id = ? AND finish_reason IS NOT NULL",
+    share = scalar(
+        connection,
+        """SELECT coalesce(avg((finish_reason = 'length')::INT), 0) FROM completion
+           WHERE run_id = ? AND finish_reason IS NOT NULL""",
         [run_id],
-    ).fetchone()
-    return float(row[0]) if row and row[0] is not None else 0.0
+    )
+    return float(share)

@@ -1,0 +1,177 @@
+"""What rank and shortlist show: what the estimates rest on, the p̂ histogram, the policies side by side."""
+
+from typing import TYPE_CHECKING
+
+from budgetplan.cli.documents import plain, print_json
+from budgetplan.cli.terminal import say, say_next, show_warnings, stdout_console
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from budgetplan.selection.choose import Choice
+    from budgetplan.selection.compare import PolicyRow
+    from budgetplan.steps.rank import Ranking, Standing
+    from budgetplan.steps.shortlist import Shortlisted
+
+BAR_WIDTH = 40
+EXACT_GAP = 1e-9
+SIGNALS_WORTH = (
+    "{n:,} items have no known answer and are ranked by agreement between their samples. On 25 public sets of samples "
+    "that found hard items (p ≤ .2) with an AUROC of about .75, where chance is .5 and known answers reach about .9; "
+    "it cannot see items that the model gets wrong the same way every time."
+)
+
+
+def show_ranking(ranking: "Ranking", *, top: int, as_json: bool) -> None:
+    """Show where the pool stands and its first items."""
+    next_command = "budgetplan shortlist --budget 10%"
+    if as_json:
+        document = {**plain(ranking.standing), "items": plain(ranking.table), "out": plain(ranking.out)}
+        print_json({**document, "next": next_command})
+        return
+    _show_standing(ranking.standing)
+    _show_items(ranking.table.slice(0, top))
+    if ranking.out:
+        say(f"Wrote {ranking.table.num_rows:,} items to {ranking.out}.")
+    say_next(next_command)
+
+
+def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
+    """Show what was chosen, what it costs, and how other policies compare."""
+    choice, files = shortlisted.choice, shortlisted.files
+    if as_json:
+        print_json(shortlist_document(shortlisted))
+        return
+    _show_standing(shortlisted.standing)
+    say(_choice_line(choice, shortlisted.n_excluded))
+    say(_tie_line(choice))
+    _show_solver(choice)
+    _show_comparison(shortlisted.comparison, choice)
+    if files is None:
+        say("Dry run: nothing was written.")
+        say_next(f"budgetplan shortlist --budget {choice.budget.text}")
+        return
+    say(f"For you:            {files.table} (rank, p̂, interval, cost)")
+    say(f"For the annotators: {files.annotators} (blind, shuffled: answer, verdict, minutes to fill in)")
+    say(f"Settings:           {files.manifest}")
+    say_next("budgetplan status")
+
+
+def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
+    """A shortlist as one JSON document."""
+    choice = shortlisted.choice
+    return {
+        **plain(shortlisted.standing),
+        "shortlist_id": shortlisted.shortlist_id,
+        "budget": choice.budget.text,
+        "seed": choice.seed,
+        "n_pool": choice.n_pool,
+        "n_excluded": shortlisted.n_excluded,
+        "n_candidates": choice.n_candidates,
+        "n_items": len(choice.order),
+        "spent": choice.spent,
+        "unit": choice.unit,
+        "n_tied_at_cut": choice.n_tied_at_cut,
+        "n_tied_picked": choice.n_tied_picked,
+        "tie_rule": choice.tie_rule,
+        "solver": plain(choice.solver),
+        "comparison": plain(shortlisted.comparison),
+        "files": plain(shortlisted.files),
+        "items": plain(shortlisted.table),
+        "next": "budgetplan status",
+    }
+
+
+def _show_standing(standing: "Standing") -> None:
+    run = standing.run
+    say(f"Run {run.run_id}: {run.model}, engine {run.engine}, K = {run.k}, verifier {run.verdicts_by}.")
+    n_without = standing.pool.n_items - standing.n_verified - standing.n_signals - standing.n_conflicting
+    parts = [f"{standing.pool.source}: {standing.pool.n_items:,} items, {standing.n_verified:,} with p̂"]
+    if standing.n_conflicting:
+        parts.append(f"{standing.n_conflicting:,} left out for conflicting known answers (--conflicts first|drop)")
+    if n_without > 0:
+        parts.append(f"{n_without:,} without samples that count")
+    say("; ".join(parts) + ".")
+    if standing.n_verified:
+        prior = standing.prior
+        say(
+            f"Prior fitted to the pool: Beta({prior.a:.2f}, {prior.b:.2f}), mean p {prior.a / (prior.a + prior.b):.3f}."
+        )
+        _show_histogram(standing)
+    if standing.n_signals:
+        show_warnings([SIGNALS_WORTH.format(n=standing.n_signals)])
+    show_warnings(standing.warnings)
+
+
+def _show_histogram(standing: "Standing") -> None:
+    largest = max(step.items for step in standing.histogram) or 1
+    for step in standing.histogram:
+        bar = "█" * round(BAR_WIDTH * step.items / largest)
+        say(f"  p̂ {step.label:>7}  {bar or ('▏' if step.items else '')} {step.items:,}")
+
+
+def _show_items(table: "pa.Table") -> None:
+    from rich.table import Table
+
+    shown = Table("rank", "item_id", "id", "K", "p̂", "90 % interval", "learnable", "score", "source", box=None)
+    for row in table.to_pylist():
+        interval = f"{row['p_low']:.2f}-{row['p_high']:.2f}" if row["p_low"] is not None else "-"
+        shown.add_row(
+            _or_dash(row["rank"], "d"),
+            row["item_id"],
+            row["id"] or "-",
+            str(row["k"]),
+            _or_dash(row["p_hat"], ".2f"),
+            interval,
+            _or_dash(row["learnable"], ".2f"),
+            _or_dash(row["score"], ".3f"),
+            row["source"] or "-",
+        )
+    stdout_console().print(shown)
+
+
+def _or_dash(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _choice_line(choice: "Choice", n_excluded: int) -> str:
+    pool = f"{choice.n_pool:,} items" + (f" ({n_excluded:,} more are excluded)" if n_excluded else "")
+    spent = "" if choice.unit == "items" else f", {choice.spent:,.2f} {choice.unit}"
+    text = f"Policy {choice.policy}, budget {choice.budget.text} of {pool}: {len(choice.order):,} items{spent}."
+    if choice.exhausted:
+        text += f" That is every item the policy can rank ({choice.n_candidates:,}); budget is left."
+    return text
+
+
+def _tie_line(choice: "Choice") -> str:
+    if not choice.n_tied_at_cut:
+        return "No tie at the cut."
+    return (
+        f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same score, {choice.n_tied_picked:,} of them are "
+        f"in. Rule: {choice.tie_rule} (seed {choice.seed})."
+    )
+
+
+def _show_solver(choice: "Choice") -> None:
+    solver = choice.solver
+    if solver.gap is not None:
+        exact = "optimal" if solver.gap <= EXACT_GAP else f"within {solver.gap:.2%} of the best possible"
+        say(f"Solver: {solver.status}, {exact}, {solver.seconds:.1f} s.")
+
+
+def _show_comparison(rows: "list[PolicyRow]", choice: "Choice") -> None:
+    from rich.table import Table
+
+    table = Table("policy", "items", "mean p̂", "expected learnable", "cost", "shared", box=None)
+    for row in rows:
+        unit = "items" if row.unit == "items" else row.unit
+        mark = "→ " if row.policy == choice.policy else "  "
+        table.add_row(
+            mark + row.policy,
+            f"{row.items:,}",
+            _or_dash(row.mean_p_hat, ".3f"),
+            _or_dash(row.mean_learnable, ".3f"),
+            f"{row.spent:,.2f} {unit}" if unit != "items" else f"{row.items:,} items",
+            f"{row.shared:,}",
+        )
+    stdout_console().print(table)

@@ -1,0 +1,139 @@
+"""What probe, import-samples, verify, status and config show when they are done; the next command comes last."""
+
+from typing import TYPE_CHECKING
+
+from budgetplan.cli.documents import plain, print_json
+from budgetplan.cli.terminal import say, say_next, show_warnings, stdout_console
+
+if TYPE_CHECKING:
+    from budgetplan.config import Resolved
+    from budgetplan.steps.health import RunHealth
+    from budgetplan.steps.import_samples import ImportReport
+    from budgetplan.steps.pools import PoolSummary
+    from budgetplan.steps.probe import ProbeReport
+    from budgetplan.steps.status import Status
+    from budgetplan.steps.verify import VerifyReport
+    from budgetplan.store.runs import ProbeRun
+
+
+def show_probe(report: "ProbeReport", *, as_json: bool) -> None:
+    """Show what a probe did."""
+    next_command = "budgetplan rank"
+    if as_json:
+        print_json({**plain(report), "next": next_command})
+        return
+    sampled = report.sampled
+    say(_pool_line(report.pool))
+    say(_run_line(report.run))
+    if sampled.n_samples:
+        rate = f"{sampled.n_tokens / max(sampled.seconds, 1e-9):,.0f} tokens/s"
+        say(f"Sampled {sampled.n_samples:,} completions in {sampled.seconds:,.1f} s ({rate}).")
+    else:
+        say(f"All {report.run.k} samples per item were already there.")
+    if report.n_too_long:
+        say(f"{report.n_too_long} items were left out: their prompts are longer than the model's context.")
+    _show_outcomes(report.health)
+    show_warnings(report.health.warnings)
+    if report.n_missing:
+        show_warnings([f"{report.n_missing:,} samples are still missing; run the same command again."])
+    say_next(next_command)
+
+
+def show_import(report: "ImportReport", *, as_json: bool) -> None:
+    """Show what an import brought."""
+    next_command = "budgetplan rank"
+    if as_json:
+        print_json({**plain(report), "next": next_command})
+        return
+    say(_pool_line(report.pool))
+    known = report.n_samples - report.n_new_samples
+    say(f"Imported {report.n_new_samples:,} samples" + (f"; {known:,} were already there." if known else "."))
+    say(_run_line(report.run))
+    _show_outcomes(report.health)
+    show_warnings(report.health.warnings)
+    say_next(next_command)
+
+
+def show_verified(report: "VerifyReport", *, as_json: bool) -> None:
+    """Show how the outcomes moved."""
+    if as_json:
+        print_json({**plain(report), "next": "budgetplan rank"})
+        return
+    from rich.table import Table
+
+    table = Table("outcome", "before", "now", box=None)
+    for name in dict.fromkeys([*report.after, *report.before]):
+        table.add_row(name, f"{report.before.get(name, 0):,}", f"{report.after.get(name, 0):,}")
+    say(_run_line(report.run))
+    stdout_console().print(table)
+    say_next("budgetplan rank")
+
+
+def show_status(report: "Status", *, as_json: bool) -> None:
+    """Show what the store holds."""
+    next_command = "budgetplan rank" if not report.shortlists else "budgetplan shortlist --budget 10%"
+    if as_json:
+        print_json({**plain(report), "next": next_command})
+        return
+    from rich.table import Table
+
+    runs = Table("run", "model", "engine", "pool", "items", "K", "samples", "correct", "verifier", box=None)
+    for row in report.runs:
+        run, counted = row.run, row.n_samples
+        correct = f"{row.outcomes.get('correct', 0) / counted:.1%}" if counted else "-"
+        runs.add_row(
+            run.run_id,
+            run.model,
+            run.engine,
+            row.pool.source,
+            f"{row.pool.n_items:,}",
+            str(run.k),
+            f"{counted:,}",
+            correct,
+            run.verdicts_by,
+        )
+    stdout_console().print(runs)
+    for made in report.shortlists:
+        say(f"{made.shortlist_id}: {made.n_items:,} items, {made.policy}, {made.budget}, from {made.run_id}")
+    say_next(next_command)
+
+
+def show_config(resolved: "Resolved", *, as_json: bool) -> None:
+    """Show every setting and where it came from."""
+    values = resolved.settings.model_dump()
+    if as_json:
+        print_json({name: {"value": value, "from": resolved.origins[name]} for name, value in values.items()})
+        return
+    from rich.table import Table
+
+    table = Table("setting", "value", "from", "meaning", box=None)
+    for name, value in values.items():
+        meaning = type(resolved.settings).model_fields[name].description or ""
+        table.add_row(name, "-" if value is None else str(value), resolved.origins[name], meaning)
+    stdout_console().print(table)
+    say_next("budgetplan probe POOL")
+
+
+def _pool_line(pool: "PoolSummary") -> str:
+    parts = [f"{pool.source}: {pool.n_items:,} items"]
+    if pool.n_duplicates:
+        parts.append(f"{pool.n_rows:,} rows, {pool.n_duplicates:,} of them exact duplicates")
+    parts.append(f"known answers for {pool.n_with_answer:,}")
+    if pool.n_conflicts:
+        parts.append(
+            f"{pool.n_conflicts:,} with different known answers, left out of verified rankings "
+            "(say which holds: --conflicts first|drop)"
+        )
+    if pool.n_changed_answers:
+        parts.append(f"{pool.n_changed_answers:,} known answers changed since the last import")
+    return "; ".join(parts) + "."
+
+
+def _run_line(run: "ProbeRun") -> str:
+    return f"Run {run.run_id}: {run.model}, engine {run.engine}, K = {run.k}, verifier {run.verdicts_by}."
+
+
+def _show_outcomes(health: "RunHealth") -> None:
+    total = sum(health.outcomes.values())
+    shares = ", ".join(f"{name} {count:,} ({count / total:.1%})" for name, count in health.outcomes.items() if count)
+    say(f"Outcomes: {shares or 'none'}.")

@@ -1,0 +1,96 @@
+"""The handle of the Python API: one store and one set of settings; every verb of the command line is a method."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from budgetplan.config import Resolved, Settings, resolve
+from budgetplan.records import Progress, Silent
+from budgetplan.store.connection import Store
+
+if TYPE_CHECKING:
+    from budgetplan.steps.import_samples import ImportReport
+    from budgetplan.steps.probe import ProbeReport
+    from budgetplan.steps.rank import Ranking
+    from budgetplan.steps.shortlist import Shortlisted
+    from budgetplan.steps.status import Status
+    from budgetplan.steps.verify import VerifyReport
+
+
+class Project:
+    """A store and its settings.
+
+    Settings are those of `budgetplan config`, given by keyword; what is not given comes from the environment,
+    `budgetplan.toml` or the defaults. Nothing is opened until a method needs it.
+    """
+
+    def __init__(self, *, progress: Progress | None = None, **settings: Any) -> None:
+        self.resolved: Resolved = resolve(settings)
+        self.progress: Progress = progress or Silent()
+
+    @property
+    def settings(self) -> Settings:
+        """The resolved settings."""
+        return self.resolved.settings
+
+    @property
+    def store(self) -> Store:
+        """The store, which need not exist yet."""
+        return Store(self.settings.db)
+
+    def probe(
+        self,
+        pool: str | Path,
+        *,
+        conflicts: Literal["first", "drop"] | None = None,
+        skip_too_long: bool = False,
+        confirm: Callable[[str], bool] = lambda question: True,
+    ) -> "ProbeReport":
+        """Import a pool, sample what is missing of K completions per item, verify what has a known answer."""
+        from budgetplan.steps.probe import probe
+        from budgetplan.steps.probe_check import ProbeChoices
+
+        choices = ProbeChoices(conflicts, skip_too_long, confirm)
+        return probe(self.store, str(pool), self.settings, choices, self.progress)
+
+    def import_samples(
+        self, files: Sequence[str | Path], *, conflicts: Literal["first", "drop"] | None = None
+    ) -> "ImportReport":
+        """The same from completions sampled elsewhere."""
+        from budgetplan.steps.import_samples import import_samples
+
+        return import_samples(self.store, [str(file) for file in files], self.settings, conflicts, self.progress)
+
+    def verify(self, *, run: str | None = None) -> "VerifyReport":
+        """Judge a run's stored completions with the verifier of the settings, without sampling."""
+        from budgetplan.steps.verify import verify
+
+        return verify(self.store, run, self.settings.verifier, self.progress)
+
+    def rank(self, *, run: str | None = None, out: str | Path | None = None) -> "Ranking":
+        """Estimate every item's difficulty and rank the pool by the policy; `out` writes every item's estimate."""
+        from budgetplan.steps.rank import rank
+
+        return rank(self.store, self.settings, run, Path(out) if out else None, self.progress)
+
+    def shortlist(
+        self,
+        budget: str,
+        *,
+        run: str | None = None,
+        exclude: Sequence[str] = (),
+        out: str | Path | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> "Shortlisted":
+        """Choose what the budget buys and write it for you and for the annotators."""
+        from budgetplan.steps.shortlist import ShortlistChoices, shortlist
+
+        choices = ShortlistChoices(budget, tuple(exclude), Path(out) if out else None, force, dry_run)
+        return shortlist(self.store, self.settings, run, choices, self.progress)
+
+    def status(self) -> "Status":
+        """Where the project stands."""
+        from budgetplan.steps.status import status
+
+        return status(self.store)

@@ -1,0 +1,59 @@
+"""Bringing a pool into the store, and saying what was found in it."""
+
+from dataclasses import dataclass
+
+import duckdb
+
+from budgetplan.config import Settings
+from budgetplan.pool.fields import Fields
+from budgetplan.pool.reader import Pool
+from budgetplan.store.connection import scalar
+from budgetplan.store.pools import import_pool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSummary:
+    """What a pool file held, and what was new in it."""
+
+    pool_id: str
+    source: str
+    n_rows: int
+    n_items: int
+    n_duplicates: int
+    n_conflicts: int
+    n_with_answer: int
+    n_new_items: int
+    n_changed_answers: int
+    fields: dict[str, str | None]
+
+
+def fields_of(settings: Settings) -> Fields:
+    """The field names the user insists on."""
+    return Fields(prompt=settings.prompt_field, answer=settings.answer_field, id=settings.id_field)
+
+
+def pool_id_of(pool: Pool) -> str:
+    """The id a pool goes by in the store."""
+    return "pool-" + pool.digest[:10]
+
+
+def store_pool(connection: duckdb.DuckDBPyConnection, pool: Pool) -> PoolSummary:
+    """Write a pool in the caller's transaction."""
+    imported = import_pool(connection, pool_id_of(pool), pool.source, pool.n_rows, pool.table)
+    n_with_answer = scalar(
+        connection,
+        "SELECT count(*) FROM pool_item SEMI JOIN gold USING (item_id) WHERE pool_id = ?",
+        [pool_id_of(pool)],
+    )
+    return PoolSummary(
+        pool_id=pool_id_of(pool),
+        source=pool.source,
+        n_rows=pool.n_rows,
+        n_items=pool.n_items,
+        n_duplicates=pool.n_duplicates,
+        n_conflicts=pool.n_conflicts,
+        n_with_answer=int(n_with_answer),
+        n_new_items=imported.n_new_items,
+        n_changed_answers=imported.n_changed_answers,
+        fields={"prompt": pool.fields.prompt, "answer": pool.fields.answer, "id": pool.fields.id},
+    )

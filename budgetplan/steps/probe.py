@@ -1,0 +1,155 @@
+"""`probe`: import a pool, sample what is missing, verify what can be verified.
+
+Invariant: nothing is stored before the pool, the model and the prompts are known to be good; afterwards nothing sampled
+is lost, however the sampling ends.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from budgetplan.config import Settings
+from budgetplan.errors import Interrupted, NothingToDo
+from budgetplan.pool.reader import read_pool
+from budgetplan.probing.engine import Engine
+from budgetplan.probing.opening import open_engine
+from budgetplan.probing.rounds import TRIAL_REQUESTS, Sampled, longest_seconds, sample_round
+from budgetplan.records import Completion, Progress
+from budgetplan.steps.health import NOTICEABLE, RunHealth, run_health
+from budgetplan.steps.missing import find_gaps
+from budgetplan.steps.pools import PoolSummary, fields_of, store_pool
+from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
+from budgetplan.steps.upkeep import merge_finished
+from budgetplan.steps.verify import verify_run
+from budgetplan.store.chunks import ChunkWriter, sole_sampler
+from budgetplan.store.connection import Store
+from budgetplan.store.runs import ProbeRun, enter_probe_time, save_run
+
+PATIENCE_SECONDS = 60.0
+"""Without a GPU, a probe that may take longer than this is asked about first."""
+ENOUGH_TRUNCATED = 5
+"""Truncated samples that make a warning while sampling worth its line."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """What a probe did and where its run stands."""
+
+    run: ProbeRun
+    pool: PoolSummary
+    sampled: Sampled
+    n_missing: int
+    n_too_long: int
+    health: RunHealth
+    notes: list[str]
+
+
+def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, progress: Progress) -> ProbeReport:
+    """Sample up to K completions for every item of the pool and verify those whose answer is known.
+
+    Raises Interrupted when the user stops it; samples finished by then are stored.
+    """
+    pool = read_pool(source, fields=fields_of(settings), conflicts=choices.conflicts)
+    with sole_sampler(store.samples_folder):
+        merge_finished(store)
+        checked = check_probe(store, pool, settings, choices, progress)
+        for note in checked.notes:
+            progress.note(note)
+        if checked.missing.n_samples:
+            summary, sampled = _sample(store, checked, settings, choices, progress)
+        else:
+            summary, sampled = _begin(store, checked), Sampled(0, 0, 0, 0, 0.0)
+    run = verify_run(store, checked.run, settings.verifier, progress)
+    return ProbeReport(
+        run=run,
+        pool=summary,
+        sampled=sampled,
+        n_missing=int(np.sum(find_gaps(store, run.run_id, pool.table, run.k)["count"].to_numpy(), dtype=np.int64)),
+        n_too_long=checked.n_too_long,
+        health=run_health(store, run),
+        notes=checked.notes,
+    )
+
+
+def _begin(store: Store, checked: CheckedProbe) -> PoolSummary:
+    with store.writing() as connection:
+        summary = store_pool(connection, checked.pool)
+        save_run(connection, checked.run)
+    return summary
+
+
+def _sample(
+    store: Store, checked: CheckedProbe, settings: Settings, choices: ProbeChoices, progress: Progress
+) -> tuple[PoolSummary, Sampled]:
+    progress.note(f"loading {checked.model.identity.name} ({checked.run.engine})")
+    engine = open_engine(
+        checked.run.engine, checked.model, checked.sampling, trust_remote_code=settings.trust_remote_code
+    )
+    with closing(engine):
+        _ask_first(engine, checked, choices)
+        summary = _begin(store, checked)
+        sampled = _sample_into_store(engine, store, checked, progress)
+    with store.writing() as connection:
+        enter_probe_time(connection, checked.run.run_id, sampled.seconds, sampled.n_tokens)
+    return summary, sampled
+
+
+def _sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progress: Progress) -> Sampled:
+    writer = ChunkWriter(store.samples_folder / checked.run.run_id)
+    sink = _warning_of_truncation(writer, checked.sampling.max_tokens, progress)
+    progress.start("sampling", checked.missing.n_samples)
+    try:
+        return sample_round(engine, checked.missing.requests(), sink, progress)
+    except KeyboardInterrupt as stop:
+        raise Interrupted(
+            "stopped; every finished sample is kept.", hint="Go on where it stopped: run the same command again."
+        ) from stop
+    finally:
+        progress.finish()
+        writer.flush()
+        merge_finished(store)
+
+
+def _warning_of_truncation(
+    writer: ChunkWriter, max_tokens: int, progress: Progress
+) -> Callable[[Sequence[Completion]], None]:
+    """A sink that writes chunks and says, once and at once, that completions hit the token limit."""
+    seen = cut = 0
+    silent = True
+
+    def sink(completions: Sequence[Completion]) -> None:
+        nonlocal seen, cut, silent
+        writer.add(completions)
+        seen += len(completions)
+        cut += sum(completion.finish_reason == "length" for completion in completions)
+        if silent and cut >= max(ENOUGH_TRUNCATED, NOTICEABLE * seen):
+            progress.note(f"{cut} of the first {seen} samples were cut off at --max-tokens {max_tokens}.")
+            silent = False
+
+    return sink
+
+
+def _ask_first(engine: Engine, checked: CheckedProbe, choices: ProbeChoices) -> None:
+    """Without a GPU, say how long the probe may take and ask, if that is long."""
+    if engine.on_gpu:
+        return
+    trial = list(islice(checked.missing.requests(), TRIAL_REQUESTS))
+    n_samples, max_tokens = checked.missing.n_samples, checked.sampling.max_tokens
+    seconds = longest_seconds(engine, trial, n_samples, max_tokens)
+    if seconds > PATIENCE_SECONDS and not choices.confirm(
+        f"There is no GPU here: {n_samples:,} samples of {checked.run.model} may take up to {_duration(seconds)} "
+        f"(less where completions end before {max_tokens} tokens). Go on?"
+    ):
+        raise NothingToDo(
+            f"not sampled: without a GPU it may take up to {_duration(seconds)}.",
+            hint="Go on without asking: --yes. Ways to less: a smaller --model, --k or --max-tokens, or completions "
+            "sampled elsewhere: budgetplan import-samples FILE",
+        )
+
+
+def _duration(seconds: float) -> str:
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:,.0f} h"

@@ -1,0 +1,30 @@
+"""What every command that reads a run does first: merge chunks that a killed probe left, judge what has no verdict."""
+
+from budgetplan.records import Progress
+from budgetplan.steps.verify import verify_run
+from budgetplan.store.chunks import chunk_files, discard
+from budgetplan.store.completions import merge_chunks
+from budgetplan.store.connection import Store
+from budgetplan.store.runs import ProbeRun, find_run
+from budgetplan.store.verdicts import has_pending
+
+
+def merge_finished(store: Store) -> int:
+    """Merge every complete chunk beside the store, in one transaction for each run; returns the samples added."""
+    added = 0
+    for folder in sorted(store.samples_folder.glob("run-*")):
+        with store.writing() as connection:
+            files = chunk_files(folder)
+            if files:
+                added += merge_chunks(connection, folder.name, files)
+        discard(files, folder)
+    return added
+
+
+def ready_run(store: Store, wanted: str | None, progress: Progress) -> ProbeRun:
+    """The run to work on (the last used where none is named), all of its samples merged and judged."""
+    merge_finished(store)
+    with store.reading() as connection:
+        run = find_run(connection, wanted)
+        pending = has_pending(connection, run.run_id, run.verdicts_by)
+    return verify_run(store, run, run.verifier, progress) if pending else run

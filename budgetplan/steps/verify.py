@@ -1,0 +1,85 @@
+"""Judging stored completions: what has no verdict is read out, judged in workers, and written back in one step."""
+
+import os
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from budgetplan.records import Progress
+from budgetplan.store.connection import Store
+from budgetplan.store.runs import ProbeRun, find_run, save_run
+from budgetplan.store.verdicts import outcome_counts, save_verdicts, write_pending
+from budgetplan.verifying.judge import Judge
+from budgetplan.verifying.verifier import auto_verifier, load_verifier
+
+BATCH_ROWS = 50_000
+GOLD_SAMPLE = 2_000
+"""How many known answers are looked at to choose a verifier."""
+
+
+def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> ProbeRun:
+    """Bring a run's verdicts up to date under the verifier asked for; returns the run with the verifier it got."""
+    verifier = load_verifier(auto_verifier(_some_golds(store, run.pool_id)) if asked == "auto" else asked)
+    verdicts_by = f"{verifier.name}@{verifier.version}"
+    judged_run = replace(run, verifier=asked, verdicts_by=verdicts_by)
+    with tempfile.TemporaryDirectory(prefix="budgetplan-") as folder:
+        pending, verdicts = Path(folder) / "pending.parquet", Path(folder) / "verdicts.parquet"
+        with store.reading() as connection:
+            n_pending = write_pending(connection, run.run_id, verdicts_by, pending)
+        if n_pending:
+            _judge_file(verifier.name, pending, verdicts, n_pending, progress)
+        with store.writing() as connection:
+            if n_pending:
+                save_verdicts(connection, run.run_id, verdicts_by, verdicts)
+            save_run(connection, judged_run)
+    return judged_run
+
+
+def _some_golds(store: Store, pool_id: str) -> list[str]:
+    with store.reading() as connection:
+        rows = connection.execute(
+            """SELECT answer FROM gold SEMI JOIN (SELECT item_id FROM pool_item WHERE pool_id = ?) USING (item_id)
+               ORDER BY item_id LIMIT ?""",
+            [pool_id, GOLD_SAMPLE],
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+def _judge_file(verifier: str, pending: Path, verdicts: Path, n_pending: int, progress: Progress) -> None:
+    progress.start(f"verifying ({verifier})", n_pending)
+    writer = None
+    with Judge(verifier, workers=os.cpu_count() or 1) as judge:
+        for batch in pq.ParquetFile(pending).iter_batches(BATCH_ROWS):
+            rows = pa.Table.from_batches([batch])
+            judged = judge.judge(rows, progress)
+            table = rows.select(["item_id", "sample_index"])
+            for name in ("outcome", "extracted", "answer_key"):
+                table = table.append_column(name, judged.column(name))
+            writer = writer or pq.ParquetWriter(verdicts, table.schema)
+            writer.write_table(table)
+    if writer:
+        writer.close()
+    progress.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Which verifier judged a run, and how the outcomes moved."""
+
+    run: ProbeRun
+    before: dict[str, int]
+    after: dict[str, int]
+
+
+def verify(store: Store, wanted: str | None, asked: str, progress: Progress) -> VerifyReport:
+    """Judge a run's stored completions with another verifier or version; texts and earlier verdicts stay."""
+    with store.reading() as connection:
+        run = find_run(connection, wanted)
+        before = outcome_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
+    run = verify_run(store, run, asked, progress)
+    with store.reading() as connection:
+        after = outcome_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
+    return VerifyReport(run, before, after)
