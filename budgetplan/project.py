@@ -44,7 +44,7 @@ class Project:
         *,
         conflicts: Literal["first", "drop"] | None = None,
         skip_too_long: bool = False,
-        confirm: Callable[[str], bool] = lambda question: True,
+        confirm: Callable[[str], bool] | None = None,
     ) -> "ProbeReport":
         """Import a pool, sample what is missing of K completions per item, verify what has a known answer."""
         from budgetplan.steps.probe import probe

@@ -72,7 +72,7 @@ def probe(
         trust_remote_code=trust_remote_code or None,
     ) as (project, confirm):
         report = project.probe(
-            pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=(lambda _: True) if yes else confirm
+            pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=None if yes else confirm
         )
     show_probe(report, as_json=as_json)
     if report.n_missing:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from budgetplan.probing.engine import Engine
 from budgetplan.records import Completion, Progress, SampleRequest
 
-TRIAL_REQUESTS = 8
+TRIAL_SIZES = (8, 32, 128)
 TRIAL_TOKENS = 16
+QUICK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,26 @@ def sample_round(
 
 
 def longest_seconds(engine: Engine, requests: Sequence[SampleRequest], n_samples: int, max_tokens: int) -> float:
-    """Estimate how long `n_samples` completions take if each runs to `max_tokens`, from a short trial on real prompts."""
-    trial = [replace(request, count=1) for request in requests[:TRIAL_REQUESTS]]
-    cap = min(TRIAL_TOKENS, max_tokens)
-    for _ in engine.sample(trial, max_tokens=1):  # the first forward pass also warms the engine up
-        pass
+    """Estimate how long `n_samples` completions take if each runs to `max_tokens`, from a trial on real prompts.
+
+    The trial grows as long as it is quick, since engines are faster on many prompts at once; reading a prompt and writing
+    a token are timed apart.
+    """
+    reading = writing = 0.0
+    for size in TRIAL_SIZES:
+        trial = [replace(request, count=1) for request in requests[:size]]
+        started = time.monotonic()
+        one, one_tokens = _trial(engine, trial, 1)
+        some, some_tokens = _trial(engine, trial, min(TRIAL_TOKENS, max_tokens))
+        reading = one / len(trial)
+        writing = max(some - one, 0.0) / max(some_tokens - one_tokens, 1)
+        if time.monotonic() - started > QUICK_SECONDS or size > len(requests):
+            break
+    return n_samples * (reading + writing * max_tokens)
+
+
+def _trial(engine: Engine, requests: Sequence[SampleRequest], max_tokens: int) -> tuple[float, int]:
+    """Seconds and tokens of one short run."""
     started = time.monotonic()
-    tokens = sum(c.n_tokens for completions in engine.sample(trial, max_tokens=cap) for c in completions)
-    return (time.monotonic() - started) / max(tokens, 1) * n_samples * max_tokens
+    tokens = sum(c.n_tokens for completions in engine.sample(requests, max_tokens=max_tokens) for c in completions)
+    return time.monotonic() - started, tokens

@@ -16,7 +16,7 @@ from budgetplan.errors import Interrupted, NothingToDo
 from budgetplan.pool.reader import read_pool
 from budgetplan.probing.engine import Engine
 from budgetplan.probing.opening import open_engine
-from budgetplan.probing.rounds import TRIAL_REQUESTS, Sampled, longest_seconds, sample_round
+from budgetplan.probing.rounds import TRIAL_SIZES, Sampled, longest_seconds, sample_round
 from budgetplan.records import Completion, Progress
 from budgetplan.steps.health import NOTICEABLE, RunHealth, run_health
 from budgetplan.steps.missing import find_gaps
@@ -134,9 +134,9 @@ def _warning_of_truncation(
 
 def _ask_first(engine: Engine, checked: CheckedProbe, choices: ProbeChoices) -> None:
     """Without a GPU, say how long the probe may take and ask, if that is long."""
-    if engine.on_gpu:
+    if engine.on_gpu or choices.confirm is None:
         return
-    trial = list(islice(checked.missing.requests(), TRIAL_REQUESTS))
+    trial = list(islice(checked.missing.requests(), TRIAL_SIZES[-1]))
     n_samples, max_tokens = checked.missing.n_samples, checked.sampling.max_tokens
     seconds = longest_seconds(engine, trial, n_samples, max_tokens)
     if seconds > PATIENCE_SECONDS and not choices.confirm(

@@ -23,11 +23,11 @@ DEFAULT_MODEL = "qwen3-4b"
 
 @dataclass(frozen=True, slots=True)
 class ProbeChoices:
-    """What holds for one probe alone, and is no setting of the project."""
+    """What holds for one probe alone, and is no setting of the project; without `confirm` nothing is asked."""
 
     conflicts: Conflicts | None = None
     skip_too_long: bool = False
-    confirm: Callable[[str], bool] = lambda question: True
+    confirm: Callable[[str], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

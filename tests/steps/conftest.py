@@ -1,0 +1,3 @@
+from scripted import project, scripted, sums, write_pool
+
+__all__ = ["project", "scripted", "sums", "write_pool"]
