@@ -1,0 +1,71 @@
+"""The pool as the policies see it: one row per item, in columns.
+
+Invariant: every item of the pool is here, also those without an estimate and those kept out of shortlists, since a
+budget in percent is a share of the pool and not of what could be estimated.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+VERIFIED = "verified"
+SIGNALS = "signals"
+UNKNOWN_FIRST = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Columns of equal length; numbers that an item does not have are nan."""
+
+    item_id: pa.StringArray
+    p_hat: NDArray[np.float64]
+    p_mean: NDArray[np.float64]
+    learnable: NDArray[np.float64]
+    k: NDArray[np.int64]
+    first_correct: NDArray[np.int8]  # of sample 0: 1 correct, 0 not, -1 unknown
+    agreement: NDArray[np.float64]
+    source: NDArray[np.str_]  # "verified": ranked by p; "signals": ranked by agreement; "": cannot be ranked
+    eligible: NDArray[np.bool_]  # False: kept out of every shortlist, and no part of the pool a share is taken of
+
+    def __post_init__(self) -> None:
+        lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of different length: {lengths}")
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> Self:
+        """Take the columns of the same names; null means: no such number, not known, no source, eligible."""
+
+        def column(name: str, arrow: pa.DataType, null: Any, dtype: Any) -> NDArray[Any]:
+            return np.asarray(table[name].cast(arrow).fill_null(null).to_numpy(), dtype=dtype)
+
+        numbers = ("p_hat", "p_mean", "learnable", "agreement")
+        return cls(
+            item_id=table["item_id"].cast(pa.string()).combine_chunks(),
+            **{name: column(name, pa.float64(), np.nan, np.float64) for name in numbers},
+            k=column("k", pa.int64(), 0, np.int64),
+            first_correct=column("first_correct", pa.int8(), UNKNOWN_FIRST, np.int8),
+            source=column("source", pa.string(), "", np.str_),
+            eligible=column("eligible", pa.bool_(), True, np.bool_),
+        )
+
+    def __len__(self) -> int:
+        return len(self.k)
+
+    @property
+    def verified(self) -> NDArray[np.bool_]:
+        """Mark the items whose correctness is known, with at least one counted sample."""
+        return np.asarray((self.source == VERIFIED) & ~np.isnan(self.p_mean), dtype=np.bool_)
+
+    @property
+    def location(self) -> NDArray[np.float64]:
+        """Place every item between hard (0) and easy (1): posterior mean if verified, else agreement, else nan.
+
+        At equal k the posterior mean (a + k·p̂) / (a + b + k) orders items exactly as p̂ does; at unequal k it also knows
+        that 0 of 10 says more than 0 of 2. Agreement stands in for p where no answer is known; nothing calibrates it.
+        """
+        by_agreement = np.where(self.source == SIGNALS, self.agreement, np.nan)
+        return np.where(self.verified, self.p_mean, by_agreement)

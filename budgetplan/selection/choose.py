@@ -1,0 +1,185 @@
+"""Which items a budget buys under a policy.
+
+Invariant: the picks never cost more than the budget, and depend on the seed and the items, not on the row order.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetplan.errors import NothingToDo
+from budgetplan.selection.budget import Budget
+from budgetplan.selection.candidates import Candidates
+from budgetplan.selection.costs import Costs, unpriced
+from budgetplan.selection.knapsack import fill, pack
+from budgetplan.selection.policy import Policy
+from budgetplan.selection.scores import Scores, score
+from budgetplan.selection.spending import below_cheapest, capacity_of
+
+_TIES_BY_KEY = "equal scores: lowest seeded hash of the item_id first"
+_TIES_BY_SOLVER = "equal score and cost: lowest seeded hash of the item_id first; equally good combinations: the solver"
+
+
+@dataclass(frozen=True, slots=True)
+class Solver:
+    """How the picks were found: "sorted" (equal costs), "filled" (seeded order), "optimal", "time limit", "stopped".
+
+    `objective` is the summed value of the picks, `bound` what no set within the budget exceeds, `gap` their relative
+    distance; None where nothing is maximised.
+    """
+
+    status: str
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The picks, best first: `order` indexes the candidates' columns, `score` and `cost` go with it.
+
+    `n_tied_at_cut` items are equal to the last picks, of which `n_tied_picked` were picked by the tie rule; both 0 when
+    the cut falls between two scores. `exhausted`: every candidate was bought and budget is left.
+    """
+
+    policy: Policy
+    seed: int
+    budget: Budget
+    order: NDArray[np.intp]
+    score: NDArray[np.float64]
+    cost: NDArray[np.float64]
+    spent: float
+    unit: str
+    n_pool: int
+    n_candidates: int
+    exhausted: bool
+    n_tied_at_cut: int
+    n_tied_picked: int
+    tie_rule: str
+    solver: Solver
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Offer:
+    """The candidates' rows (`index`), and what the policy and the budget say of each."""
+
+    index: NDArray[np.intp]
+    value: NDArray[np.float64]
+    tie_key: NDArray[np.uint64]
+    quanta: NDArray[np.int64]
+    capacity: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Picks:
+    """Marks over the offer, and the keys in which equals are equal."""
+
+    taken: NDArray[np.bool_]
+    tied_by: tuple[NDArray[np.generic], ...]
+    tie_rule: str
+    solver: Solver
+
+
+def choose(
+    candidates: Candidates,
+    policy: Policy,
+    costs: Costs,
+    budget: Budget,
+    *,
+    seed: int = 0,
+    time_limit_seconds: float = 10.0,
+) -> Choice:
+    """Pick what the budget buys: the top floor(p·N) at equal costs, else the most summed value (knapsack).
+
+    N and the total a share is taken of are all eligible items, also those without an estimate. random and base-wrong
+    maximise nothing: at unequal costs they take items in their seeded order and skip what no longer fits. Raises
+    BudgetError for a budget below the cheapest item, above the pool or in another unit than the costs, and NothingToDo
+    where the policy can rank no item.
+    """
+    scores = score(candidates, policy, seed)
+    paid_in = unpriced(len(candidates)) if budget.kind == "items" else costs
+    offer = _offer(candidates, scores, paid_in, budget)
+    picks = _pick(policy, offer, time_limit_seconds)
+    order = scores.best_first(offer.index[picks.taken])
+    tied, tied_picked = _split_ties(picks.tied_by, picks.taken)
+    return Choice(
+        policy=policy,
+        seed=seed,
+        budget=budget,
+        order=order,
+        score=scores.score[order],
+        cost=costs.values[order],
+        spent=costs.total(order),
+        unit=costs.unit,
+        n_pool=int(candidates.eligible.sum()),
+        n_candidates=len(offer.index),
+        exhausted=bool(picks.taken.all()) and int(offer.quanta.sum()) < offer.capacity,
+        n_tied_at_cut=tied,
+        n_tied_picked=tied_picked,
+        tie_rule=picks.tie_rule,
+        solver=picks.solver,
+    )
+
+
+def _offer(candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget) -> _Offer:
+    index = np.flatnonzero(scores.candidate)
+    if not index.size:
+        raise _nothing_to_rank(candidates, scores.policy)
+    capacity = capacity_of(budget, paid_in, candidates.eligible)
+    quanta, tie_key = paid_in.quanta[index], scores.tie_key[index]
+    if quanta.min() > capacity:
+        cheapest = int(index[np.lexsort((tie_key, quanta))[0]])
+        raise below_cheapest(budget, paid_in, candidates, cheapest)
+    return _Offer(index, scores.value[index], tie_key, quanta, capacity)
+
+
+def _pick(policy: Policy, offer: _Offer, time_limit_seconds: float) -> _Picks:
+    value, quanta, cheapest = offer.value, offer.quanta, int(offer.quanta.min())
+    if cheapest == int(quanta.max()):
+        count = min(offer.capacity // cheapest, len(value)) if cheapest else len(value)
+        return _Picks(_top(value, offer.tie_key, count), (value,), _TIES_BY_KEY, Solver("sorted"))
+    if policy in (Policy.RANDOM, Policy.BASE_WRONG):
+        seeded = np.lexsort((offer.tie_key, -value))
+        taken = np.zeros(len(value), dtype=np.bool_)
+        taken[seeded] = fill(quanta[seeded], offer.capacity)
+        return _Picks(taken, (value,), _TIES_BY_KEY, Solver("filled"))
+    packing = pack(value, quanta, offer.tie_key, offer.capacity, time_limit_seconds)
+    solver = Solver(packing.status, packing.objective, packing.bound, packing.gap, packing.seconds)
+    return _Picks(packing.taken, (value, quanta), _TIES_BY_SOLVER, solver)
+
+
+def _top(value: NDArray[np.float64], key: NDArray[np.uint64], count: int) -> NDArray[np.bool_]:
+    """Mark the `count` largest values, equals by lowest key, without sorting the rest."""
+    cut = float(np.partition(value, len(value) - count)[len(value) - count])
+    taken: NDArray[np.bool_] = value > cut
+    tied = np.flatnonzero(value == cut)
+    still = count - int(taken.sum())
+    taken[tied[np.argpartition(key[tied], still - 1)[:still]]] = True
+    return taken
+
+
+def _split_ties(tied_by: tuple[NDArray[np.generic], ...], taken: NDArray[np.bool_]) -> tuple[int, int]:
+    """Count the items of all groups of equals that were bought in part, and how many of them were bought."""
+    order = np.lexsort(tied_by)
+    new = np.zeros(len(order), dtype=np.bool_)
+    new[0] = True
+    for key in tied_by:
+        new[1:] |= key[order[1:]] != key[order[:-1]]
+    starts = np.flatnonzero(new)
+    bought = np.add.reduceat(taken[order].astype(np.int64), starts)
+    size = np.diff(starts, append=len(order))
+    split = (bought > 0) & (bought < size)
+    return int(size[split].sum()), int(bought[split].sum())
+
+
+def _nothing_to_rank(candidates: Candidates, policy: Policy) -> NothingToDo:
+    if not candidates.eligible.any():
+        return NothingToDo("every item of the pool is kept out of shortlists.", hint="Loosen --exclude.")
+    if np.any(candidates.eligible & ~np.isnan(candidates.location)):
+        return NothingToDo(
+            f"policy {policy} needs items with a known answer, and found none that it can rank.",
+            hint="Rank by agreement: budgetplan shortlist --policy hard",
+        )
+    return NothingToDo("no item has samples to rank by.", hint="Sample them: budgetplan probe POOL")
