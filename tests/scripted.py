@@ -19,7 +19,9 @@ Answer = Callable[[SampleRequest, int], Completion]
 def reply(request: SampleRequest, index: int, text: str, **changes: Any) -> Completion:
     """One completion of a request."""
     values = {"text": text, "n_tokens": 3, "finish_reason": "stop", "mean_logprob": -0.1, "error": None} | changes
-    return Completion(item_id=request.item_id, sample_index=index, seed=request.seed + index - request.first_index, **values)
+    return Completion(
+        item_id=request.item_id, sample_index=index, seed=request.seed + index - request.first_index, **values
+    )
 
 
 class ScriptedEngine:
@@ -52,7 +54,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], ScriptedEngi
     def install(answer: Answer) -> ScriptedEngine:
         engine = ScriptedEngine(answer)
         monkeypatch.setattr(
-            probe_check, "resolve_model", lambda name, revision: ResolvedModel(ModelIdentity(name, f"rev-{name}"), name, None)
+            probe_check,
+            "resolve_model",
+            lambda name, revision: ResolvedModel(ModelIdentity(name, f"rev-{name}"), name, None),
         )
 
         def too_long(_: ResolvedModel, requests: Iterable[SampleRequest], **__: Any) -> Iterator[tuple[str, int, int]]:
@@ -82,7 +86,9 @@ def write_pool(tmp_path: Path) -> Callable[..., Path]:
 @pytest.fixture
 def sums(write_pool: Callable[..., Path]) -> Path:
     """Ten sums, ids q0 to q9, the answer of qN is 2N."""
-    return write_pool([{"id": f"q{n}", "question": f"{n}+{n}=?", "answer": str(2 * n), "topic": f"t{n % 2}"} for n in range(10)])
+    return write_pool(
+        [{"id": f"q{n}", "question": f"{n}+{n}=?", "answer": str(2 * n), "topic": f"t{n % 2}"} for n in range(10)]
+    )
 
 
 @pytest.fixture

@@ -71,9 +71,7 @@ def probe(
         id_field=id_field,
         trust_remote_code=trust_remote_code or None,
     ) as (project, confirm):
-        report = project.probe(
-            pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=None if yes else confirm
-        )
+        report = project.probe(pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=None if yes else confirm)
     show_probe(report, as_json=as_json)
     if report.n_missing:
         raise typer.Exit(INCOMPLETE)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from budgetplan.steps.shortlist import Shortlisted
 
 BAR_WIDTH = 40
-EXACT_GAP = 1e-9
+EXACT_GAP = 1e-6
 SIGNALS_WORTH = (
     "{n:,} items have no known answer and are ranked by agreement between their samples. On 25 public sets of samples "
     "that found hard items (p ≤ .2) with an AUROC of about .75, where chance is .5 and known answers reach about .9; "
@@ -44,7 +44,7 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
         return
     _show_standing(shortlisted.standing)
     say(_choice_line(choice, shortlisted.n_excluded))
-    say(_tie_line(choice))
+    say(_tie_line(shortlisted))
     _show_solver(choice)
     _show_comparison(shortlisted.comparison, choice)
     if files is None:
@@ -143,11 +143,14 @@ def _choice_line(choice: "Choice", n_excluded: int) -> str:
     return text
 
 
-def _tie_line(choice: "Choice") -> str:
+def _tie_line(shortlisted: "Shortlisted") -> str:
+    choice = shortlisted.choice
     if not choice.n_tied_at_cut:
         return "No tie at the cut."
+    p_hat = shortlisted.table["p_hat"][-1].as_py()
+    score = "score" if p_hat is None else f"score (p̂ = {p_hat:.2f})"
     return (
-        f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same score, {choice.n_tied_picked:,} of them are "
+        f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same {score}, {choice.n_tied_picked:,} of them are "
         f"in. Rule: {choice.tie_rule} (seed {choice.seed})."
     )
 

@@ -48,8 +48,8 @@ def sample_round(
 def longest_seconds(engine: Engine, requests: Sequence[SampleRequest], n_samples: int, max_tokens: int) -> float:
     """Estimate how long `n_samples` completions take if each runs to `max_tokens`, from a trial on real prompts.
 
-    The trial grows as long as it is quick, since engines are faster on many prompts at once; reading a prompt and writing
-    a token are timed apart.
+    The trial grows as long as it is quick, since engines are faster on many prompts at once; reading a prompt and
+    writing a token are timed apart.
     """
     reading = writing = 0.0
     for size in TRIAL_SIZES:

@@ -3,7 +3,7 @@
 Invariant: the files and the entry in the store come together or not at all.
 """
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "n_tied_at_cut": choice.n_tied_at_cut,
         "n_tied_picked": choice.n_tied_picked,
         "tie_rule": choice.tie_rule,
-        "solver": asdict(choice.solver),
+        "solver": {"status": choice.solver.status, "bound": choice.solver.bound, "gap": choice.solver.gap},
         "cost_column": settings.cost_column,
         "cost_unit": settings.cost_unit,
         "cost_per_item": settings.cost_per_item,

@@ -31,10 +31,13 @@ def make_store(path: Path, items: int) -> None:
     with Store(path).writing() as connection:
         connection.execute(
             """CREATE TEMP TABLE drawn AS
-               SELECT 'bp-' || left(sha256(i::VARCHAR), 16) AS item_id, i, hash(i) % 1000 / 1000.0 AS p FROM range(?) t(i)""",
+               SELECT 'bp-' || left(sha256(i::VARCHAR), 16) AS item_id, i, hash(i) % 1000 / 1000.0 AS p
+               FROM range(?) t(i)""",
             [items],
         )
-        connection.execute("INSERT INTO item SELECT item_id, 'How much is ' || i || ' and ' || i || '?', NULL FROM drawn")
+        connection.execute(
+            "INSERT INTO item SELECT item_id, 'How much is ' || i || ' and ' || i || '?', NULL FROM drawn"
+        )
         connection.execute("INSERT INTO pool VALUES ('pool-bench', 'bench.jsonl', ?, ?, now())", [items, items])
         connection.execute(
             "INSERT INTO pool_item SELECT 'pool-bench', item_id, i + 1, ['q' || i], [(2 * i)::VARCHAR], '{}' FROM drawn"
@@ -42,7 +45,8 @@ def make_store(path: Path, items: int) -> None:
         connection.execute("INSERT INTO gold SELECT item_id, (2 * i)::VARCHAR, 'pool', now() FROM drawn")
         connection.execute("INSERT INTO probe_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())", RUN)
         connection.execute(
-            """INSERT INTO completion SELECT 'run-bench', item_id, s, NULL, 'It is ' || 2 * i || '.', 5, 'stop', -0.5, NULL, 'x'
+            """INSERT INTO completion
+               SELECT 'run-bench', item_id, s, NULL, 'It is ' || 2 * i || '.', 5, 'stop', -0.5, NULL, 'x'
                FROM drawn, range(8) t(s)"""
         )
         connection.execute(

@@ -17,7 +17,9 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def interleaved(ours: Callable[[], object], theirs: Callable[[], object], pairs: int, warm_up: int = 1) -> dict[str, Any]:
+def interleaved(
+    ours: Callable[[], object], theirs: Callable[[], object], pairs: int, warm_up: int = 1
+) -> dict[str, Any]:
     """Time both in turn; `ratio` is their time over ours (above 1: we are faster), with a bootstrap interval."""
     for _ in range(warm_up):
         ours()

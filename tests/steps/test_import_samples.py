@@ -55,7 +55,9 @@ def test_the_model_is_named_by_the_rows_or_the_file(tmp_path: Path, write_pool: 
         unnamed.import_samples([write_pool([rollout(1, *mixed)], "c.jsonl")])
 
 
-def test_verify_judges_again_without_sampling(project: Project, write_pool: Callable[..., Path], tmp_path: Path) -> None:
+def test_verify_judges_again_without_sampling(
+    project: Project, write_pool: Callable[..., Path], tmp_path: Path
+) -> None:
     project.import_samples([write_pool([rollout(1, 2, 3), rollout(2, 4, 4)])])
     own = tmp_path / "mine.py"
     own.write_text("def lenient(completions, answer, **columns):\n    return [1.0 for _ in completions]\n")

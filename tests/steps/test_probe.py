@@ -49,7 +49,9 @@ def test_a_larger_k_adds_samples_with_new_seeds(project: Project, sums: Path, sc
     second = scripted(right_below(4))
     report = more.probe(sums)
     assert {(request.first_index, request.count) for request in second.asked} == {(4, 2)}
-    seeds = [request.seed + place for engine in (first, second) for request in engine.asked for place in range(request.count)]
+    seeds = [
+        request.seed + place for engine in (first, second) for request in engine.asked for place in range(request.count)
+    ]
     assert len(set(seeds)) == 60
     assert report.run.k == 6
     assert len(stored(project)) == 60
@@ -129,7 +131,9 @@ def test_a_prompt_longer_than_the_context_stops_the_probe_before_anything_is_sto
     assert len(stored(project)) == 4
 
 
-def test_without_a_gpu_a_long_probe_is_asked_about(project: Project, sums: Path, scripted: Any, monkeypatch: Any) -> None:
+def test_without_a_gpu_a_long_probe_is_asked_about(
+    project: Project, sums: Path, scripted: Any, monkeypatch: Any
+) -> None:
     monkeypatch.setattr("budgetplan.steps.probe.longest_seconds", lambda *_: 9 * 3600.0)
     scripted(right_below(4))
     questions: list[str] = []
@@ -201,7 +205,11 @@ def test_what_sampling_took_is_in_the_ledger(project: Project, sums: Path, scrip
 def test_conflicting_answers_are_left_out_until_told_which_holds(
     project: Project, write_pool: Callable[..., Path], scripted: Any
 ) -> None:
-    rows = [{"question": "1+1=?", "answer": "2"}, {"question": "1+1=?", "answer": "3"}, {"question": "2+2=?", "answer": "4"}]
+    rows = [
+        {"question": "1+1=?", "answer": "2"},
+        {"question": "1+1=?", "answer": "3"},
+        {"question": "2+2=?", "answer": "4"},
+    ]
     pool = write_pool(rows)
     scripted(right_below(9))
     report = project.probe(pool)

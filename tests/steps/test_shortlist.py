@@ -31,8 +31,9 @@ def ids(table: Any) -> list[str]:
 def test_ranking_carries_the_stable_names(probed: Project, tmp_path: Path) -> None:
     ranking = probed.rank(out=tmp_path / "ranking.parquet")
     written = pq.read_table(tmp_path / "ranking.parquet")
-    stable = "item_id id prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy source outcomes".split()
-    assert set(stable) <= set(written.column_names)
+    stable = """item_id id prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy source
+        outcomes"""
+    assert set(stable.split()) <= set(written.column_names)
     assert written["topic"].to_pylist()[-1] == "t0"
     assert ranking.table["p_hat"].to_pylist() == [0.0] * 6 + [0.25, 0.5, 0.75, 1.0]
     assert ranking.table["rank"].to_pylist() == list(range(1, 11))
