@@ -42,6 +42,7 @@ class Settings(BaseModel):
     prompt_field: str | None = Field(None, description="name of the prompt's field, where it is not found by itself")
     answer_field: str | None = Field(None, description="name of the known answer's field")
     id_field: str | None = Field(None, description="name of the id's field")
+    completions_field: str | None = Field(None, description="name of the completions' field, for import-samples")
     group_size: int = Field(8, ge=2, description="G, completions in a GRPO group")
     policy: Literal["hard", "easy", "middle", "random", "base-wrong", "learnable"] = Field(
         "hard", description="which items to buy"

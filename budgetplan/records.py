@@ -92,6 +92,9 @@ POOL_SCHEMA = pa.schema(
 )
 """One row per item: exact duplicates are already one row."""
 
+DUPLICATES_KEY = "_duplicates"
+"""The key in `columns` under which an item keeps the columns of its later rows, where they differ from the first's."""
+
 SAMPLES_SCHEMA = pa.schema(
     [
         ("item_id", pa.string()),

@@ -26,11 +26,11 @@ def demo(
     from budgetplan.cli.screens import show_probe
     from budgetplan.cli.session import opened
     from budgetplan.cli.terminal import say
-    from budgetplan.demo.files import DEMO_SETTINGS, write_demo_pool
+    from budgetplan.demo.files import demo_settings, write_demo_pool
 
     folder.mkdir(parents=True, exist_ok=True)
     pool = write_demo_pool(folder / "pool.jsonl")
-    with opened(log_file, db=folder / "demo.duckdb", engine=engine, **DEMO_SETTINGS) as (project, _):
+    with opened(log_file, db=folder / "demo.duckdb", engine=engine, **demo_settings()) as (project, _):
         if not as_json:
             say(f"$ budgetplan probe {pool}")
         report = project.probe(pool)

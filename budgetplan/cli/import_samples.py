@@ -19,6 +19,7 @@ def import_samples(
     prompt_field: o.PromptField = None,
     answer_field: o.AnswerField = None,
     id_field: o.IdField = None,
+    completions_field: o.CompletionsField = None,
     conflicts: o.Conflicts = None,
     db: o.Db = None,
     as_json: o.Json = False,
@@ -39,6 +40,7 @@ def import_samples(
         prompt_field=prompt_field,
         answer_field=answer_field,
         id_field=id_field,
+        completions_field=completions_field,
     ) as (project, _):
         report = project.import_samples(files, conflicts=conflicts)
     show_import(report, as_json=as_json)

@@ -34,6 +34,9 @@ Conflicts = Annotated[
 ]
 PromptField = Annotated[str | None, typer.Option("--prompt-field", help="Name of the prompt's field, if not found.")]
 AnswerField = Annotated[str | None, typer.Option("--answer-field", help="Name of the known answer's field.")]
+CompletionsField = Annotated[
+    str | None, typer.Option("--completions-field", help="Name of the completions' field, if not found.")
+]
 IdField = Annotated[str | None, typer.Option("--id-field", help="Name of the id's field.")]
 Policy = Annotated[
     Literal["hard", "easy", "middle", "random", "base-wrong", "learnable"] | None,

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from budgetplan.demo.task import make_pool
 
@@ -17,3 +18,15 @@ def write_demo_pool(path: Path, n: int = 1000, seed: int = 0) -> Path:
     lines = [json.dumps(row) + "\n" for row in make_pool(n, seed)]
     partial.write_text("".join(lines), encoding="utf-8")
     return partial.replace(path)
+
+
+def demo_settings() -> dict[str, Any]:
+    """Return what the example is probed with: its own model, its prompts as they are, K = 8."""
+    return {
+        "model": str(demo_model_path()),
+        "template": "none",
+        "k": 8,
+        "max_tokens": 64,
+        "verifier": "auto",
+        "seed": 0,
+    }

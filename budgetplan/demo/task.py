@@ -1,9 +1,9 @@
 """Owns the task "named moves": what an item says, what its gold answer is, and what the demo model was trained on.
 
-A state is four different letters; a move is a name that stands for one fixed way to put them in another order. An item is a
-state and one to three moves drawn uniformly. The model was trained on moves whose frequency falls geometrically, so it knows
-the first ones, half knows the middle ones and guesses at the last; and what it learns about one move helps only the items
-that have it. The same seed gives the same texts, and no prompt appears twice in a pool.
+A state is four different letters; a move is a name that stands for one fixed way to put them in another order. An item
+is a state and one to three moves drawn uniformly. The model was trained on moves whose frequency falls geometrically,
+so it knows the first ones, half knows some and guesses at the rarest; and what it learns about one move helps only the
+items that have it. The same seed gives the same texts, and no prompt appears twice in a pool.
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, TypedDict
 
 Split = Literal["train", "test"]
 
-LETTERS = "abcdefgh"
+LETTERS = "abcdef"
 STATE_SIZE = 4
 MAX_MOVES = 3
 FREQUENCY_DECAY = 0.6  # move i is drawn in training with probability proportional to 2 ** (-0.6 i)
@@ -38,7 +38,7 @@ MOVES: dict[str, tuple[int, ...]] = {
     "leap": (3, 0, 2, 1),
     "sway": (2, 1, 0, 3),
 }
-"""Name to order: the letter at place `i` afterwards is the one that stood at `order[i]`. The most frequent move first."""
+"""Name to order: the letter at place `i` afterwards stood at `order[i]` before. The most frequent move comes first."""
 
 
 class PoolRow(TypedDict):

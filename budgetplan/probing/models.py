@@ -64,6 +64,9 @@ def load_tokenizer(resolved: ResolvedModel, *, trust_remote_code: bool = False) 
     """Load the model's tokenizer; raises ModelError where it has none that can be read."""
     from transformers import AutoTokenizer
 
+    folder = Path(resolved.location)
+    if folder.is_dir() and not weights.has_tokenizer(folder):
+        raise ModelError(f"model {resolved.identity.name}: the folder has no tokenizer.", hint=weights.WAYS_ON)
     try:
         return AutoTokenizer.from_pretrained(
             resolved.location, revision=resolved.hub_revision, trust_remote_code=trust_remote_code

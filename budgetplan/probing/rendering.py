@@ -1,4 +1,4 @@
-"""From messages to the token ids a model reads; both engines come here, so both read the same prompt.
+"""From messages to the token ids a model reads, and back to text; both engines come here, so both see the same.
 
 A model with a chat template reads the chat; one without reads plain text. No prompt ever starts with two BOS tokens.
 """
@@ -50,6 +50,13 @@ def render_text(tokenizer: "PreTrainedTokenizerBase", messages: Sequence[Message
     return _apply_template(tokenizer, fold_system(messages), thinking)  # the template dropped it silently
 
 
+def decode_batch(tokenizer: "PreTrainedTokenizerBase", completions: Sequence[Sequence[int]]) -> list[str]:
+    """Texts of sampled tokens: special tokens left out, white space as it was sampled."""
+    return [
+        tokenizer.decode(tokens, skip_special_tokens=True, clean_up_tokenization_spaces=False) for tokens in completions
+    ]
+
+
 def plain_text(messages: Sequence[Message]) -> str:
     """What a model without a chat template reads.
 
@@ -77,7 +84,9 @@ def _apply_template(tokenizer: "PreTrainedTokenizerBase", messages: Sequence[Mes
 
     turns = [{"role": message.role, "content": message.content} for message in messages]
     try:
-        text = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, enable_thinking=thinking)
+        text = tokenizer.apply_chat_template(
+            turns, tokenize=False, add_generation_prompt=True, enable_thinking=thinking
+        )
     except TemplateError as error:
         roles = ", ".join(message.role for message in messages)
         raise ModelError(

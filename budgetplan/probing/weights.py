@@ -11,15 +11,16 @@ from pathlib import Path
 from budgetplan.errors import ModelError
 
 WAYS_ON = (
-    "Ways on: --model PATH (a folder with the weights), budgetplan import-samples FILE (completions sampled elsewhere), "
+    "Ways on: --model PATH (a folder with the weights), budgetplan import-samples FILE (samples made elsewhere), "
     "or budgetplan demo (the shipped example)."
 )
 
 SMALL_FILE_BYTES = 64 << 20
 BLOCK_BYTES = 16 << 10
-BLOCKS = 256
+BLOCKS = 257  # odd: the middle is one of them
 
 READ_SUFFIXES = {".json", ".txt", ".model", ".jinja", ".tiktoken", ".py", ".safetensors", ".bin"}
+VOCABULARIES = ("tokenizer.json", "*.model", "vocab*", "*.tiktoken")
 NOT_READ = {"training_args.bin", "trainer_state.json", "all_results.json", "train_results.json", "eval_results.json"}
 HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
 
@@ -42,23 +43,25 @@ def check_folder(name: str, folder: Path) -> None:
         raise ModelError(f"model {name}: no model in this folder, {found}.", hint=WAYS_ON)
     missing = missing_weights(folder)
     if missing:
-        raise ModelError(f"model {name}: incomplete, no {missing} in the folder.", hint=WAYS_ON)
+        raise ModelError(f"model {name}: incomplete, the folder has no {missing}.", hint=WAYS_ON)
 
 
 def missing_weights(folder: Path) -> str:
     """Name the first weight file that is not there; empty where all are."""
-    for index in sorted(folder.glob("*.index.json")):
-        shards = sorted(set(json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values()))
-        gone = [shard for shard in shards if not _is_weight_file(folder / shard)]
-        if not gone:
-            return ""
-        return f"{gone[0]} (named in {index.name})"
+    gaps = [_missing_shard(index) for index in sorted(folder.glob("*.index.json"))]
+    if gaps:
+        return "" if "" in gaps else gaps[0]
     candidates = [*folder.glob("*.safetensors"), *folder.glob("pytorch_model*.bin")]
     return "" if any(map(_is_weight_file, candidates)) else "*.safetensors"
 
 
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a vocabulary is there; without one, transformers loads an empty tokenizer and says nothing."""
+    return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
+
+
 def digest_of(folder: Path) -> str:
-    """Digest what a model folder holds: small files whole, large ones by size and 256 blocks spread over them."""
+    """Digest what a model folder holds: small files whole, large ones by size and 257 blocks from head to tail."""
     total = hashlib.sha256()
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         if path.suffix in READ_SUFFIXES and path.name not in NOT_READ and path.is_file():
@@ -77,6 +80,15 @@ def _file_digest(path: Path) -> str:
             file.seek((size - BLOCK_BYTES) * block // (BLOCKS - 1))
             digest.update(file.read(BLOCK_BYTES))
     return digest.hexdigest()
+
+
+def _missing_shard(index: Path) -> str:
+    try:
+        shards = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (ValueError, KeyError):
+        return f"readable {index.name}"
+    gone = next((shard for shard in shards if not _is_weight_file(index.parent / shard)), "")
+    return gone and f"{gone} (named in {index.name})"
 
 
 def _is_weight_file(path: Path) -> bool:

@@ -29,7 +29,12 @@ class PoolSummary:
 
 def fields_of(settings: Settings) -> Fields:
     """The field names the user insists on."""
-    return Fields(prompt=settings.prompt_field, answer=settings.answer_field, id=settings.id_field)
+    return Fields(
+        prompt=settings.prompt_field,
+        answer=settings.answer_field,
+        id=settings.id_field,
+        completions=settings.completions_field,
+    )
 
 
 def pool_id_of(pool: Pool) -> str:

@@ -61,7 +61,7 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
         if checked.missing.n_samples:
             summary, sampled = _sample(store, checked, settings, choices, progress)
         else:
-            summary, sampled = _begin(store, checked), Sampled(0, 0, 0, 0, 0.0)
+            summary, sampled = begin(store, checked), Sampled(0, 0, 0, 0, 0.0)
     run = verify_run(store, checked.run, settings.verifier, progress)
     return ProbeReport(
         run=run,
@@ -74,7 +74,8 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
     )
 
 
-def _begin(store: Store, checked: CheckedProbe) -> PoolSummary:
+def begin(store: Store, checked: CheckedProbe) -> PoolSummary:
+    """Store the pool and the run, in one transaction."""
     with store.writing() as connection:
         summary = store_pool(connection, checked.pool)
         save_run(connection, checked.run)
@@ -90,14 +91,15 @@ def _sample(
     )
     with closing(engine):
         _ask_first(engine, checked, choices)
-        summary = _begin(store, checked)
-        sampled = _sample_into_store(engine, store, checked, progress)
+        summary = begin(store, checked)
+        sampled = sample_into_store(engine, store, checked, progress)
     with store.writing() as connection:
         enter_probe_time(connection, checked.run.run_id, sampled.seconds, sampled.n_tokens)
     return summary, sampled
 
 
-def _sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progress: Progress) -> Sampled:
+def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progress: Progress) -> Sampled:
+    """Sample what is missing, chunk by chunk, and merge it; raises Interrupted when the user stops it."""
     writer = ChunkWriter(store.samples_folder / checked.run.run_id)
     sink = _warning_of_truncation(writer, checked.sampling.max_tokens, progress)
     progress.start("sampling", checked.missing.n_samples)

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from budgetplan.errors import NothingToDo
+from budgetplan.records import DUPLICATES_KEY
 from budgetplan.store.connection import scalar
 
 
@@ -93,21 +94,11 @@ def user_columns(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Tabl
 
     A column named like one of ours gets the prefix `user_`.
     """
-    names = connection.execute(
+    found = connection.execute(
         "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
     ).fetchall()
-    picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for (name,) in names)
-    return (
-        connection.sql(
-            f"SELECT item_id{picks} FROM pool_item WHERE pool_id = ? ORDER BY row, item_id", params=[pool_id]
-        )
-        .to_arrow_table()
-        .drop_columns("item_id")
-    )
-
-
-def prompts(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
-    """The prompts in file order."""
+    names = [name for (name,) in found if name != DUPLICATES_KEY]
+    picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for name in names)
     return connection.sql(
         "SELECT prompt FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id",
         params=[pool_id],

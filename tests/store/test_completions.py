@@ -43,9 +43,7 @@ def failed(item: str, index: int) -> Completion:
 
 
 def stored(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
-    return connection.execute(
-        "SELECT item_id, sample_index, text FROM completion ORDER BY ALL"
-    ).fetchall()
+    return connection.execute("SELECT item_id, sample_index, text FROM completion ORDER BY ALL").fetchall()
 
 
 def gaps(connection: duckdb.DuckDBPyConnection, k: int, *names: str) -> list[tuple[str, int, int]]:

@@ -21,7 +21,15 @@ def connection(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def row(item: str, *answers: str, ids: tuple[str, ...] = (), **columns: Any) -> dict[str, Any]:
     extra = json.dumps(columns)
-    return {"item_id": item, "prompt": item, "messages": None, "answers": answers, "ids": ids, "columns": extra, "row": 1}
+    return {
+        "item_id": item,
+        "prompt": item,
+        "messages": None,
+        "answers": answers,
+        "ids": ids,
+        "columns": extra,
+        "row": 1,
+    }
 
 
 def bring(connection: duckdb.DuckDBPyConnection, *rows: dict[str, Any]) -> Any:
