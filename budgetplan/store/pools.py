@@ -99,6 +99,17 @@ def user_columns(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Tabl
     ).fetchall()
     names = [name for (name,) in found if name != DUPLICATES_KEY]
     picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for name in names)
+    return (
+        connection.sql(
+            f"SELECT item_id{picks} FROM pool_item WHERE pool_id = ? ORDER BY row, item_id", params=[pool_id]
+        )
+        .to_arrow_table()
+        .drop_columns("item_id")
+    )
+
+
+def prompts(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
+    """The prompts in file order."""
     return connection.sql(
         "SELECT prompt FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id",
         params=[pool_id],

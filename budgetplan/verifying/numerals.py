@@ -22,7 +22,7 @@ _INTEGER = re.compile(r"[+-]?\d{1,400}")
 _CURRENCY = "$€£¥₹₩₽"
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\ \d{3})+(?!\d)|\d{1,400})"
 _NUMBER = rf"""
-    (?P<sign>[-+]?)\s*[{_CURRENCY}]?\s*(?P<sign_after>-?)
+    (?P<sign>[-+]?)\ ?[{_CURRENCY}]?\ ?(?P<sign_after>-?)
     (?: \\frac\{{(?P<top>[-+]?\d{{1,60}})\}}\{{(?P<bottom>\d{{1,60}})\}}
       | (?P<whole>\d{{1,60}})\s*\\frac\{{(?P<part_top>\d{{1,60}})\}}\{{(?P<part_bottom>\d{{1,60}})\}}
       | (?:(?P<mixed>\d{{1,60}})\s+)?(?P<over>\d{{1,60}})\s?/\s?(?P<under>\d{{1,60}})(?![\d/])

@@ -23,6 +23,7 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _AND = re.compile(r"^and\s+", re.IGNORECASE)
 _SEPARATORS = (re.compile(r"\n+"), re.compile(r"\s*;\s*"), re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+"))
 _WORDS = Exact()
+_LONGEST = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ def _pair(position: _Position) -> tuple[str, str]:
 
 def _positions(text: str) -> list[_Position]:
     """Read a list of positions; empty for what is not one."""
+    if len(text) > _LONGEST:
+        return []
     if "\\" in text:
         text = _LATEX.sub(" ", _ARROW.sub("->", text)).replace("{", "").replace("}", "")
     text = find.bare(text)
@@ -110,7 +113,7 @@ def _from_json(text: str) -> list[_Position] | None:
         return None
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if isinstance(value, dict):
         return [_Position(_plain(str(name)), _plain(_as_text(item))) for name, item in value.items()]
