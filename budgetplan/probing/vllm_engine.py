@@ -16,7 +16,7 @@ from typing import Any
 from budgetplan.errors import ModelError
 from budgetplan.probing.models import ResolvedModel, load_tokenizer
 from budgetplan.probing.rendering import render_batch
-from budgetplan.probing.vllm_process import EngineProcesses
+from budgetplan.probing.vllm_process import EngineProcesses, interruptible
 from budgetplan.records import Completion, Message, SampleRequest, Sampling
 
 GIB = 1 << 30
@@ -103,7 +103,7 @@ class VllmEngine:
     def _start(self, resolved: ResolvedModel, given: dict[str, Any]) -> Any:
         before = set(active_children())
         try:
-            with self._processes.quiet():
+            with self._processes.quiet(), interruptible():
                 llm = _load(resolved, self._sampling, given)
         except Exception as error:
             cause = self._processes.cause() or _first_line(error)

@@ -5,11 +5,13 @@ Nothing they write reaches the terminal, and they end when this process ends, ho
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 
 from budgetplan.probing import reaper
 
@@ -69,6 +71,30 @@ class EngineProcesses:
         self._reaper.kill()
         self._reaper.wait()
         self._log.close()
+
+
+class _Interrupted(BaseException):
+    """Ctrl-C, under a name that vLLM does not know."""
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let Ctrl-C end the start of vLLM, which swallows KeyboardInterrupt and would then wait for ten minutes."""
+    ours = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours:
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise _Interrupted
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except _Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _flush() -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from budgetplan.selection.policy import Policy
 from budgetplan.steps.estimates import ESTIMATE_COLUMNS, PoolEstimates
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import prompts, user_columns, user_ids
+from budgetplan.store.pools import item_details
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,19 +24,17 @@ class Ranked:
 
 def output_table(store: Store, estimates: PoolEstimates, policy: Policy, ranked: Ranked, *, full: bool) -> pa.Table:
     """One row per ranked item under the stable names; `full` adds the prompt and the user's own columns."""
-    rows = pa.array(ranked.order)
-    with store.reading() as connection:
-        ids = user_ids(connection, estimates.pool.pool_id).take(rows)
-        own = user_columns(connection, estimates.pool.pool_id).take(rows) if full else None
-        texts = prompts(connection, estimates.pool.pool_id).take(rows) if full else None
-    estimated = estimates.table.take(rows)
-    columns = {"rank": ranked.rank, "item_id": ids["item_id"], "id": ids["id"]}
-    if texts is not None:
-        columns["prompt"] = texts
+    estimated = estimates.table.take(pa.array(ranked.order))
+    columns = {"rank": ranked.rank} | {name: estimated[name] for name in ("item_id", "id")}
+    details = None
+    if full:
+        with store.reading() as connection:
+            details = item_details(connection, estimates.pool.pool_id, estimated["item_id"])
+        columns["prompt"] = details["prompt"]
     columns |= {name: estimated[name] for name in ("k", "n_correct", *ESTIMATE_COLUMNS)}
     columns["score"] = pa.array(ranked.score, from_pandas=True)
     columns["cost"] = pa.array(ranked.cost)
-    columns["policy"] = pa.array(np.full(len(rows), policy.value))
-    columns |= {name: estimated[name] for name in ("source", "agreement", "outcomes")}
-    columns["other_ids"] = ids["other_ids"]
-    return pa.table(columns | ({name: own[name] for name in own.column_names} if own is not None else {}))
+    columns["policy"] = pa.repeat(policy.value, len(ranked.order))
+    columns |= {name: estimated[name] for name in ("source", "agreement", "outcomes", "other_ids")}
+    own = [] if details is None else [name for name in details.column_names if name != "prompt"]
+    return pa.table(columns | {name: details[name] for name in own if details is not None})

@@ -52,7 +52,7 @@ def pool_estimates(store: Store, run: ProbeRun, group_size: int) -> PoolEstimate
     k, n_correct = counts["k"].to_numpy(), counts["n_correct"].to_numpy()
     prior = fit_prior(n_correct, k)
     estimates = estimate(n_correct, k, prior, group_size)
-    table = counts.select(["item_id", "k", "n_correct", "agreement", "first_correct"])
+    table = counts.select(["item_id", "id", "other_ids", "k", "n_correct", "agreement", "first_correct"])
     for name in ESTIMATE_COLUMNS:
         table = table.append_column(name, pa.array(getattr(estimates, name), from_pandas=True))
     outcomes = pa.StructArray.from_arrays(

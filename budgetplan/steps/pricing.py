@@ -5,7 +5,7 @@ from budgetplan.errors import BudgetError
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.costs import Costs, parse_cost_column, parse_cost_per_item, unpriced
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import user_columns
+from budgetplan.store.pools import item_details
 
 
 def item_costs(store: Store, pool_id: str, settings: Settings, candidates: Candidates) -> Costs:
@@ -17,12 +17,12 @@ def item_costs(store: Store, pool_id: str, settings: Settings, candidates: Candi
     if not settings.cost_column:
         return unpriced(len(candidates))
     with store.reading() as connection:
-        own = user_columns(connection, pool_id)
+        own = item_details(connection, pool_id, candidates.item_id)
     column = settings.cost_column if settings.cost_column in own.column_names else "user_" + settings.cost_column
     if column not in own.column_names:
         raise BudgetError(
             f"--cost-column {settings.cost_column}: the pool has no such column "
-            f"(it has: {', '.join(own.column_names) or 'none'}).",
+            f"(it has: {', '.join(own.column_names[1:]) or 'none'}).",
             hint="Name one of those, or give one cost for all: --cost-per-item 4usd",
         )
     return parse_cost_column(

@@ -90,18 +90,18 @@ def shortlist(
         choice=choice,
         comparison=comparison,
         table=table,
-        n_excluded=int((~eligible).sum()),
+        n_excluded=int((~candidates.eligible).sum()),
         shortlist_id=None,
         files=None,
     )
     return result if choices.dry_run else _written(store, settings, choices, result)
 
 
-def _eligible(store: Store, pool_id: str, exclude: tuple[str, ...]) -> NDArray[np.bool_]:
+def _eligible(store: Store, pool_id: str, exclude: tuple[str, ...]) -> NDArray[np.bool_] | None:
+    if not exclude:
+        return None
     with store.reading() as connection:
         rows = own_columns_as_json(connection, pool_id)
-    if not exclude:
-        return np.ones(rows.num_rows, np.bool_)
     marks = excluded(rows, [parse_exclusion(text) for text in exclude])
     return np.asarray(pc.invert(marks).to_numpy(zero_copy_only=False))
 

@@ -80,40 +80,25 @@ def find_pool(connection: duckdb.DuckDBPyConnection, pool_id: str) -> PoolRow:
     return PoolRow(*rows[0])
 
 
-def user_ids(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
-    """The user's own ids in file order: item_id, id (the first), other_ids (of exact duplicates)."""
-    return connection.sql(
-        """SELECT item_id, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = ?
-           ORDER BY row, item_id""",
-        params=[pool_id],
-    ).to_arrow_table()
+def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: pa.ChunkedArray) -> pa.Table:
+    """The prompts of some items and the user's own columns, in the order asked for.
 
-
-def user_columns(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
-    """The user's own columns in file order; values are text where they were text, else JSON.
-
-    A column named like one of ours gets the prefix `user_`.
+    Values are text where they were text, else JSON. A column named like one of ours gets the prefix `user_`.
     """
     found = connection.execute(
         "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
     ).fetchall()
     names = [name for (name,) in found if name != DUPLICATES_KEY]
     picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for name in names)
-    return (
-        connection.sql(
-            f"SELECT item_id{picks} FROM pool_item WHERE pool_id = ? ORDER BY row, item_id", params=[pool_id]
-        )
-        .to_arrow_table()
-        .drop_columns("item_id")
-    )
-
-
-def prompts(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
-    """The prompts in file order."""
-    return connection.sql(
-        "SELECT prompt FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id",
+    wanted = pa.table({"item_id": item_ids, "place": pa.array(range(len(item_ids)))})
+    connection.register("wanted", wanted)
+    details = connection.sql(
+        f"""SELECT prompt{picks} FROM wanted JOIN item USING (item_id)
+            JOIN (SELECT item_id, columns FROM pool_item WHERE pool_id = ?) USING (item_id) ORDER BY place""",
         params=[pool_id],
-    ).to_arrow_table()["prompt"]
+    ).to_arrow_table()
+    connection.unregister("wanted")
+    return details
 
 
 def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:

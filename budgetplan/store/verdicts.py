@@ -74,20 +74,17 @@ def outcome_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: 
 
 
 def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, verifier: str) -> pa.Table:
-    """Every item of a pool with its samples counted: the columns of `ITEM_COUNTS`, in file order.
+    """Every item of a pool under the user's ids, its samples counted, in file order.
 
-    `k` and `n_correct` count only samples judged against gold (eq. 1); `agreement` is the share of the most frequent
-    answer among all samples that did not fail, so a sample without an answer disagrees; `first_correct` is the verdict
-    on sample 0.
+    `k` and `n_correct` count only samples judged against gold (eq. 1); `agreement`, of items without gold, is the share
+    of the most frequent answer among all samples that did not fail, so a sample without an answer disagrees;
+    `first_correct` is the verdict on sample 0; `conflicting` says that several answers are known.
     """
     return connection.sql(
-        """WITH judged AS (
-               SELECT item_id, outcome, answer_key, sample_index FROM verdict
-               WHERE run_id = $run AND verifier = $verifier),
-           answered AS (
+        """WITH answered AS (
                SELECT item_id, max(n) AS top FROM (
-                   SELECT item_id, answer_key, count(*) AS n FROM judged
-                   WHERE answer_key IS NOT NULL AND outcome NOT IN ('engine_error', 'verifier_error')
+                   SELECT item_id, answer_key, count(*) AS n FROM verdict
+                   WHERE run_id = $run AND verifier = $verifier AND outcome = 'unknown' AND answer_key IS NOT NULL
                    GROUP BY item_id, answer_key)
                GROUP BY item_id),
            counted AS (
@@ -102,15 +99,16 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
                       count(*) FILTER (outcome = 'unknown') AS n_unknown,
                       bool_or(outcome = 'correct') FILTER (sample_index = 0 AND outcome IN
                           ('correct', 'wrong', 'no_answer', 'truncated')) AS first_correct
-               FROM judged GROUP BY item_id)
-           SELECT p.item_id, coalesce(k, 0) AS k, coalesce(n_correct, 0) AS n_correct, coalesce(n_wrong, 0) AS n_wrong,
-                  coalesce(n_no_answer, 0) AS n_no_answer, coalesce(n_truncated, 0) AS n_truncated,
-                  coalesce(n_verifier_error, 0) AS n_verifier_error, coalesce(n_engine_error, 0) AS n_engine_error,
-                  coalesce(n_unknown, 0) AS n_unknown, first_correct,
-                  top / nullif(k + n_unknown, 0) AS agreement, len(p.answers) > 1 AND g.item_id IS NULL AS conflicting
-           FROM (SELECT * FROM pool_item WHERE pool_id = $pool) AS p
+               FROM verdict WHERE run_id = $run AND verifier = $verifier GROUP BY item_id)
+           SELECT p.item_id, p.id, p.other_ids, coalesce(k, 0) AS k, coalesce(n_correct, 0) AS n_correct,
+                  coalesce(n_wrong, 0) AS n_wrong, coalesce(n_no_answer, 0) AS n_no_answer,
+                  coalesce(n_truncated, 0) AS n_truncated, coalesce(n_verifier_error, 0) AS n_verifier_error,
+                  coalesce(n_engine_error, 0) AS n_engine_error, coalesce(n_unknown, 0) AS n_unknown, first_correct,
+                  top / n_unknown AS agreement,
+                  p.item_id IN (SELECT item_id FROM pool_item ANTI JOIN gold USING (item_id)
+                                WHERE pool_id = $pool AND len(answers) > 1) AS conflicting
+           FROM (SELECT item_id, row, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = $pool) AS p
            LEFT JOIN counted USING (item_id) LEFT JOIN answered USING (item_id)
-           LEFT JOIN gold AS g ON g.item_id = p.item_id
            ORDER BY p.row, p.item_id""",
         params={"run": run_id, "pool": pool_id, "verifier": verifier},
     ).to_arrow_table()

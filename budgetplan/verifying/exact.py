@@ -19,6 +19,7 @@ _VERDICT = re.compile(r"[\W_]*(yes|no|true|false)\b(?=[\W_]*(?:$|[,.;:—–-]|\
 _MARKED = re.compile(r"""(?:\*\*(.+?)\*\*|`(.+?)`|"(.+?)"|“(.+?)”|'(.+?)'(?!\w))(?=$|[\s.,;:!?)])""")
 _IS = re.compile(r"\b(?:is|are|be|gives|equals|becomes)\b(?: the)?:?\s+|[=:→]\s*", re.IGNORECASE)
 _FEW_WORDS = 10
+_NESTED = 20
 
 
 class Exact:
@@ -88,13 +89,14 @@ def _last_words(part: str) -> str | None:
 
 def _unwrapped(text: str) -> str:
     r"""Strip quotes, markdown, closing punctuation, dollar signs and `\text{}` around a text."""
-    previous = None
-    while text != previous:
-        previous = text
+    for _ in range(_NESTED):
+        before = text
         text = find.bare(text)
         if wrapped := _WRAPPED.fullmatch(text):
             text = wrapped.group(1)
         for opening, closing in (("$", "$"), ("\\(", "\\)")):
             if len(text) > 2 and text.startswith(opening) and text.endswith(closing):
                 text = text[len(opening) : -len(closing)]
+        if text == before:
+            break
     return text

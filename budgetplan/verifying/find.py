@@ -36,7 +36,7 @@ _ANSWER = re.compile(
 )
 _HEADING_START = re.compile(r"[#*_>\s\d.)]*(?:(?:the|my|our)\s+)?(?:final\s+)?", re.IGNORECASE)
 # A model stuck in a loop writes a marker ten thousand times; an answer is not ten thousand characters long.
-_LAST_MARKS, _LONG_LINE = 32, 1000
+_LAST_MARKS, _LONG_LINE, _NESTED_MARKS = 32, 1000, 20
 _CUES = ("nswer", "NSWER", "ns:", "NS:")
 _FILLER = re.compile(
     r"(?:[\s:：=]|[*_]+(?=\s)|(?:therefore|thus|then|hence|simply|just|indeed|clearly|equal to|that|given by)\b,?)+",
@@ -130,14 +130,15 @@ def last_sentence(line: str) -> str:
 
 def bare(text: str) -> str:
     """Strip white space, closing punctuation, markdown marks and quotes around a text."""
-    previous = None
-    while text != previous:
-        previous = text
+    for _ in range(_NESTED_MARKS):
+        before = text
         text = text.strip().rstrip(".,;:!").strip()
         for opening, closing in _ENCLOSING:
             if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
                 text = text[len(opening) : -len(closing)]
         text = _without_odd_mark(text)
+        if text == before:
+            break
     return text
 
 

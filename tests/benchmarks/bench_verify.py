@@ -23,8 +23,10 @@ import pyarrow as pa
 from budgetplan.verifying.judge import Judge
 
 SAMPLES_PER_ITEM = 8
-SHARES = {"integers": 0.35, "decimals and money": 0.25, "fractions": 0.1, "roots": 0.1, "sets": 0.1, "intervals": 0.1}
-PLAIN = ("integers", "decimals and money")
+PLAIN = ("integers", "decimals and money", "numbers with units")
+SHARES = dict(zip(PLAIN, (0.3, 0.2, 0.1), strict=True)) | dict.fromkeys(
+    ("fractions", "roots", "sets", "intervals"), 0.1
+)
 ROUNDS = 5
 MIX_SHARE = 0.2
 """Of the mix math-verify, which has seen every class by then, sees this share again, for the timing."""
@@ -52,6 +54,17 @@ def decimals(rng: random.Random) -> Answer:
     right = (value, f"${cents / 100:,.2f}", f"{cents / 100:,.2f}")
     wrong = (*(f"{(cents + step) / 100:.2f}" for step in (-50, 1, 100, 1000)), str(cents))
     return Answer(value, right, wrong, plain=True)
+
+
+def with_units(rng: random.Random) -> Answer:
+    value, unit = (
+        rng.randint(2, 900),
+        rng.choice(["dollars", "cm", "hours", "miles per hour", "apples", "square meters"]),
+    )
+    percent = rng.random() < 0.2
+    written = f"{value}\\%" if percent else f"{value} \\text{{ {unit}}}"
+    wrong = tuple(f"{value + step} \\text{{ {unit}}}" for step in (-1, 2, 30))
+    return Answer(str(value), (written, written, str(value)), wrong, plain=True)
 
 
 def fractions(rng: random.Random) -> Answer:
@@ -121,6 +134,7 @@ def intervals(rng: random.Random) -> Answer:
 MAKERS: dict[str, Callable[[random.Random], Answer]] = {
     "integers": integers,
     "decimals and money": decimals,
+    "numbers with units": with_units,
     "fractions": fractions,
     "roots": roots,
     "sets": sets,
@@ -179,6 +193,8 @@ def _completion(answer: Answer, correct: bool, rng: random.Random) -> str:
     written = rng.choices(answer.right, weights=[6, 1, 1])[0] if correct else rng.choice(answer.wrong)
     if ending in ENDINGS:
         written = written.replace("$", "\\$")
+    elif answer.plain:
+        written = written.replace("\\text{ ", "").replace("}", "").replace("\\", "")
     return "\n\n".join([*steps, ending.format(x=written)])
 
 

@@ -4,11 +4,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from budgetplan.probing.vllm_process import EngineProcesses
+from budgetplan.probing.vllm_process import EngineProcesses, interruptible
 
 PARENT = """
 import subprocess, sys, time
@@ -87,3 +88,25 @@ def test_vllm_is_told_to_report_nothing_to_its_makers(
     with processes.quiet():
         assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
         assert os.environ["VLLM_LOGGING_LEVEL"] == "DEBUG"  # the user's own setting stays
+
+
+def test_ctrl_c_gets_through_code_that_swallows_it() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        with suppress(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        pytest.fail("swallowed")
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_another_ctrl_c_handler_is_left_alone() -> None:
+    caught: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: caught.append(number))
+    try:
+        with interruptible():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert caught == [signal.SIGINT]

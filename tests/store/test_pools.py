@@ -10,7 +10,7 @@ import pytest
 from budgetplan.errors import NothingToDo
 from budgetplan.records import POOL_SCHEMA
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import find_pool, import_pool, user_columns, user_ids
+from budgetplan.store.pools import find_pool, import_pool, item_details
 
 
 @pytest.fixture
@@ -96,13 +96,9 @@ def test_a_label_outlives_what_the_pool_says(connection: duckdb.DuckDBPyConnecti
 def test_the_users_columns_come_back(connection: duckdb.DuckDBPyConnection) -> None:
     odd = {'to"pic': "algebra", "level/2": 3, "rank": "mine"}
     bring(connection, row("a", ids=("7", "9"), **odd), row("b", topic="x"))
-    assert user_ids(connection, "pool-1").to_pylist() == [
-        {"item_id": "a", "id": "7", "other_ids": ["9"]},
-        {"item_id": "b", "id": None, "other_ids": []},
-    ]
-    own = user_columns(connection, "pool-1").to_pylist()
-    assert own[0] == {"level/2": "3", "user_rank": "mine", 'to"pic': "algebra", "topic": None}
-    assert own[1]["topic"] == "x"
+    own = item_details(connection, "pool-1", pa.chunked_array([["b", "a"]])).to_pylist()
+    assert own[1] == {"prompt": "a", "level/2": "3", "user_rank": "mine", 'to"pic': "algebra", "topic": None}
+    assert own[0]["topic"] == "x"
 
 
 def test_an_unknown_pool_is_named(connection: duckdb.DuckDBPyConnection) -> None:

@@ -16,6 +16,8 @@ def test_the_benchmark_runs_and_both_sides_agree():
     report = json.loads(ran.stdout)
     assert report["latex_share"] >= 0.3
     assert {name: result["same_verdicts"] for name, result in report["classes"].items()} == {
-        **dict.fromkeys(["integers", "decimals and money", "fractions", "roots", "sets", "intervals"], 1.0)
+        **dict.fromkeys(
+            ["integers", "decimals and money", "numbers with units", "fractions", "roots", "sets", "intervals"], 1.0
+        )
     }
     assert 0 < report["mix"]["correct"] < 1

@@ -79,6 +79,7 @@ def test_right_answers(text, gold):
         (r"\boxed{\text{odd}}", "even"),
         (r"\boxed{5x}", "5"),
         ("The answer is undefined.", "5"),
+        ("The answer is 3:30 pm.", "11:30 a.m."),
     ],
 )
 def test_wrong_answers(text, gold):
@@ -140,6 +141,13 @@ def test_different_answers_have_different_keys():
         "1, 2",
     ]
     assert len({MATH.key(answer) for answer in answers}) == len(answers)
+
+
+def test_a_known_answer_that_cannot_be_read_is_an_error_and_not_a_wrong_answer():
+    unreadable = r"\begin{cases} x"
+    assert MATH.equal(unreadable, unreadable)
+    with pytest.raises(ValueError, match="cannot read the known answer"):
+        MATH.equal(r"\sqrt{2}", unreadable)
 
 
 def test_version_names_math_verify():
