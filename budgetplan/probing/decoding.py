@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from budgetplan.probing.draws import draw, uniforms
 from budgetplan.probing.prefill import Prefill, Start, is_out_of_memory
 from budgetplan.probing.rows import Decoded, Prompt, Rows
-from budgetplan.probing.slots import SlotCache
+from budgetplan.probing.slots import SlotCache, next_logits
 from budgetplan.records import Sampling
 
 REFILL_SHARE = 16  # new samples wait until one slot in so many is free: starting them one by one costs more
 
 
 class SlotDecoder:
-    """Decodes prompts on a fixed number of slots; for models whose layers all attend to everything before them."""
+    """Decodes prompts on a fixed number of slots; for models that `suits_slots`."""
 
     def __init__(self, model: Any, sampling: Sampling, ends: Sequence[int], slots: int) -> None:
         self.model = model
@@ -31,8 +31,20 @@ class SlotDecoder:
     @torch.inference_mode()
     def decode(self, prompts: Iterable[Prompt]) -> Iterator[list[Decoded]]:
         """Yield samples as they end, in any order. Out of memory, it goes on with half the slots."""
-        self.queue = Prefill(self.model, prompts)
+        yield from _Run(self, prompts).decode()
+
+
+class _Run:
+    """One pass over some prompts: the queue before the slots, and the slots."""
+
+    def __init__(self, decoder: SlotDecoder, prompts: Iterable[Prompt]) -> None:
+        self.decoder = decoder
+        self.model = decoder.model
+        self.sampling = decoder.sampling
+        self.queue = Prefill(decoder.model, prompts)
         self._open()
+
+    def decode(self) -> Iterator[list[Decoded]]:
         while True:
             if failed := self._refill():
                 yield failed
@@ -42,15 +54,17 @@ class SlotDecoder:
                 yield ended
 
     def _open(self) -> None:
+        """Start with empty slots that hold no memory yet."""
+        slots = self.decoder.slots
         self.dry = False
-        self.rows = Rows(self.slots, self.sampling.max_tokens)
-        self.cache = SlotCache(self.slots)
-        self.tokens = torch.zeros(self.slots, dtype=torch.long, device=self.model.device)
+        self.rows = Rows(slots, self.sampling.max_tokens)
+        self.cache = SlotCache(slots)
+        self.tokens = torch.zeros(slots, dtype=torch.long, device=self.model.device)
 
     def _refill(self) -> list[Decoded]:
         failed: list[Decoded] = []
         free = self.rows.free()
-        if self.rows.live.any() and len(free) < max(1, self.slots // REFILL_SHARE):
+        if self.rows.live.any() and len(free) < max(1, self.cache.slots // REFILL_SHARE):
             return failed
         while len(free) and not self.dry:
             try:
@@ -100,34 +114,20 @@ class SlotDecoder:
     def _step(self) -> list[Decoded]:
         rows, used = self.rows, self.rows.used
         positions = self._on_device(rows.positions[:used])
-        self.cache.aim(positions, int(rows.positions[:used].max()) + 1)
-        logits = self.model(
-            input_ids=self.tokens[:used, None],
-            attention_mask=self._mask(positions),
-            position_ids=positions[:, None],
-            past_key_values=self.cache.cache,
-            use_cache=True,
-            logits_to_keep=1,
-        ).logits[:, -1]
+        width = int(rows.positions[:used].max()) + 1
+        logits = next_logits(self.model, self.cache, self.tokens[:used], positions, width)
         numbers = uniforms(rows.seeds[:used], rows.drawn[:used]).astype(np.float32)
         drawn = draw(logits, self._on_device(numbers), temperature=self.sampling.temperature, top_p=self.sampling.top_p)
         self.tokens[:used] = drawn.tokens
-        return rows.record(drawn.tokens.cpu().numpy(), drawn.logprobs.cpu().numpy(), self.ends)
-
-    def _mask(self, positions: torch.Tensor) -> torch.Tensor:
-        """What each row may see, itself included, as a term of the attention scores: (rows, 1, 1, columns)."""
-        hidden = torch.arange(self.cache.columns, device=positions.device) > positions[:, None]
-        return torch.zeros(hidden.shape, dtype=self.model.dtype, device=hidden.device).masked_fill_(hidden, -torch.inf)[
-            :, None, None
-        ]
+        return rows.record(drawn.tokens.cpu().numpy(), drawn.logprobs.cpu().numpy(), self.decoder.ends)
 
     def _retreat(self, error: RuntimeError) -> list[Decoded]:
         """Out of memory: start all samples in flight again on half the slots; a lone one has failed."""
         if not is_out_of_memory(error):
             raise error
         self.queue.put_back(ticket for ticket in self.rows.tickets if ticket is not None)
-        lone = self.slots == 1
-        self.slots = max(1, self.slots // 2)
+        lone = self.cache.slots == 1
+        self.decoder.slots = max(1, self.cache.slots // 2)
         self._open()
         return self._give_up(error) if lone else []
 

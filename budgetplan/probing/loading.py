@@ -1,15 +1,13 @@
 """A causal language model in memory: how it is loaded, where its answers end, and how many samples fit beside it."""
 
-import inspect
 import os
 from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
-from transformers.cache_utils import DynamicCache, DynamicLayer
 
 from budgetplan.errors import ConfigError
-from budgetplan.probing.attention import ATTENTION, use_decoding_attention
+from budgetplan.probing.attention import use_decoding_attention
 from budgetplan.probing.models import ResolvedModel, context_length, load_failure
 from budgetplan.records import Sampling
 
@@ -39,7 +37,7 @@ def load_model(resolved: ResolvedModel, *, device: str | None, dtype: str | None
         model = model.to(device).eval()
     except Exception as error:  # transformers raises anything from OSError to KeyError here
         raise load_failure(resolved, "its weights cannot be loaded", error) from error
-    if model.config._attn_implementation == "sdpa" and is_native(model):
+    if model.config._attn_implementation == "sdpa":
         use_decoding_attention(model)
     return model
 
@@ -59,29 +57,6 @@ def end_tokens(model: Any, tokenizer: Any) -> list[int]:
     configured = model.generation_config.eos_token_id
     ends = set(configured if isinstance(configured, list) else [configured]) | {tokenizer.eos_token_id}
     return sorted(token for token in ends if token is not None)
-
-
-def is_native(model: Any) -> bool:
-    """Whether the model's code is transformers' own."""
-    return str(type(model).__module__).startswith("transformers.")
-
-
-def suits_slots(model: Any) -> bool:
-    """Whether every layer attends to all earlier tokens under the mask it is given, so that slots can be refilled.
-
-    Sliding windows, recurrent layers, position biases and foreign code are decoded in whole batches instead.
-    """
-    config = model.config.get_text_config()
-    parameters = inspect.signature(model.forward).parameters
-    layers = DynamicCache(config=config).layers
-    return (
-        is_native(model)
-        and model.config._attn_implementation in ("eager", "sdpa", ATTENTION)
-        and {"position_ids", "past_key_values", "logits_to_keep"} <= set(parameters)
-        and len(layers) == config.num_hidden_layers
-        and all(type(layer) is DynamicLayer for layer in layers)
-        and not getattr(config, "alibi", False)
-    )
 
 
 def default_slots(model: Any, sampling: Sampling) -> int:

@@ -86,7 +86,7 @@ class Rows:
         self.logprobs[used] += logprobs
         self.drawn[used] += live
         self.positions[used] += live
-        ended = live & (np.isin(tokens, ends) | (self.drawn[used] >= self.limits[used]))
+        ended = live & ((tokens[:, None] == ends).any(axis=1) | (self.drawn[used] >= self.limits[used]))
         return [self._finish(int(slot)) for slot in np.flatnonzero(ended)]
 
     def leave(self, slot: int) -> Ticket:

@@ -5,6 +5,8 @@ touching its neighbours. What lies behind a slot's length is finite rubbish, and
 slots in use has no gaps: on a CPU, attention reads it about three times as fast.
 """
 
+from typing import Any
+
 import torch
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer
 
@@ -79,10 +81,31 @@ class SlotCache:
             layer.values[target] = layer.values[source]
 
     def _resize(self, width: int) -> None:
-        self.columns = -(-(width + width // SPARE_SHARE + 1) // COLUMN_STEP) * COLUMN_STEP
+        columns = -(-(width + width // SPARE_SHARE + 1) // COLUMN_STEP) * COLUMN_STEP
+        if columns == self.columns:
+            return
+        self.columns = columns
         for layer in self.layers:
             layer.keys = _resized(layer.keys, self.columns)
             layer.values = _resized(layer.values, self.columns)
+
+
+def next_logits(
+    model: Any, cache: SlotCache, tokens: torch.Tensor, positions: torch.Tensor, width: int
+) -> torch.Tensor:
+    """Let row i read `tokens[i]` at `positions[i]`, the largest of which is `width` - 1; logits (rows, vocabulary)."""
+    cache.aim(positions, width)
+    hidden = torch.arange(cache.columns, device=positions.device) > positions[:, None]
+    mask = torch.zeros(hidden.shape, dtype=model.dtype, device=hidden.device).masked_fill_(hidden, -torch.inf)
+    logits: torch.Tensor = model(
+        input_ids=tokens[:, None],
+        attention_mask=mask[:, None, None],
+        position_ids=positions[:, None],
+        past_key_values=cache.cache,
+        use_cache=True,
+        logits_to_keep=1,
+    ).logits
+    return logits[:, -1]
 
 
 def _resized(store: torch.Tensor, columns: int) -> torch.Tensor:

@@ -6,7 +6,7 @@ Every sample asked for comes back exactly once; one that cannot be drawn comes b
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from budgetplan.errors import ModelError
 from budgetplan.probing.models import ResolvedModel, context_length, load_tokenizer
@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from budgetplan.probing.rows import Decoded, Prompt
 
 LOOK_AHEAD = 2048
+
+
+class Decoder(Protocol):
+    """How prompts become tokens; `slots` samples at a time."""
+
+    slots: int
+
+    def decode(self, prompts: "Iterable[Prompt]") -> "Iterator[list[Decoded]]":
+        """Yield every sample of every prompt once, in any order."""
 
 
 class TransformersEngine:
@@ -44,6 +53,7 @@ class TransformersEngine:
         """
         from budgetplan.probing import loading
         from budgetplan.probing.decoding import SlotDecoder
+        from budgetplan.probing.suitability import suits_slots
         from budgetplan.probing.whole_batches import BatchDecoder
 
         model = loading.load_model(resolved, device=device, dtype=dtype, trust_remote_code=trust_remote_code)
@@ -53,8 +63,10 @@ class TransformersEngine:
         self.on_gpu = model.device.type != "cpu"
         self.context_tokens = context_length(model.config)
         self.ends = frozenset(loading.end_tokens(model, self.tokenizer))
-        decoder = SlotDecoder if loading.suits_slots(model) else BatchDecoder
-        self.decoder = decoder(model, sampling, sorted(self.ends), slots or loading.default_slots(model, sampling))
+        decoder = SlotDecoder if suits_slots(model) else BatchDecoder
+        self.decoder: Decoder | None = decoder(
+            model, sampling, sorted(self.ends), slots or loading.default_slots(model, sampling)
+        )
 
     def count_tokens(self, prompts: Sequence[tuple[Message, ...]]) -> list[int]:
         """Length of each prompt in tokens, chat template included."""
@@ -62,6 +74,7 @@ class TransformersEngine:
 
     def sample(self, requests: Iterable[SampleRequest], *, max_tokens: int | None = None) -> Iterator[list[Completion]]:
         """Yield completions in small lists as they finish; reads at most 2,048 requests ahead."""
+        assert self.decoder is not None, "the engine is closed"
         cap = min(max_tokens or self.sampling.max_tokens, self.sampling.max_tokens)
         refused: list[Completion] = []
         for decoded in self.decoder.decode(self._prompts(requests, cap, refused)):
@@ -72,9 +85,12 @@ class TransformersEngine:
 
     def close(self) -> None:
         """Free the model."""
+        import gc
+
         import torch
 
-        del self.decoder
+        self.decoder = None
+        gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 

@@ -23,6 +23,9 @@ ENVIRONMENT = {
 
 TAIL_BYTES = 1 << 20
 ERROR_LINE = re.compile(r"\b((?:\w+\.)*\w*(?:Error|Exception): .+)")
+NO_MAIN_GUARD = (
+    'it imports your script again to start its processes; put your calls under `if __name__ == "__main__":`.'
+)
 SECOND_HAND = re.compile(r"root cause|stack trace|initialization failed", re.IGNORECASE)
 
 
@@ -63,6 +66,8 @@ class EngineProcesses:
         size = os.fstat(file).st_size
         # pread: the processes share the file offset and may still be writing
         text = os.pread(file, TAIL_BYTES, max(0, size - TAIL_BYTES)).decode(errors="replace")
+        if "An attempt has been made to start a new process" in text:
+            return NO_MAIN_GUARD
         errors = [match for match in ERROR_LINE.findall(text) if not SECOND_HAND.search(match)]
         return errors[-1].strip() if errors else ""
 

@@ -3,6 +3,7 @@
 Every sample that goes in comes out once, as a completion or as an error.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -192,6 +193,8 @@ def _completion(ended: Ended, text: str) -> Completion:
     if reason is None:
         return _failed(request, output.index, f"vLLM ended the sample: {output.finish_reason}")
     total: float = output.cumulative_logprob
+    if not math.isfinite(total):
+        return _failed(request, output.index, "the model's probabilities are not finite")
     return Completion(
         item_id=request.item_id,
         sample_index=request.first_index + output.index,

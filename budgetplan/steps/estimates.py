@@ -11,12 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from budgetplan.difficulty.posterior import Prior, estimate, fit_prior
+from budgetplan.records import COUNTED, Outcome
 from budgetplan.selection.candidates import SIGNALS, VERIFIED, Candidates
-from budgetplan.steps.health import OUTCOMES, health_of
+from budgetplan.steps.health import health_of
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun
-from budgetplan.store.verdicts import item_counts, truncated_share
+from budgetplan.store.verdicts import agreement, conflicting_items, item_counts, truncated_share
 
 ESTIMATE_COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable")
 
@@ -48,30 +49,45 @@ def pool_estimates(store: Store, run: ProbeRun, group_size: int) -> PoolEstimate
     with store.reading() as connection:
         pool = find_pool(connection, run.pool_id)
         counts = item_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
+        conflicting = conflicting_items(connection, run.pool_id)
+        agreed = pa.nulls(counts.num_rows, pa.float64())
+        if pc.any(pc.greater(counts["n_unknown"], 0)).as_py():
+            agreed = agreement(connection, run.run_id, run.pool_id, run.verdicts_by)
         cut = truncated_share(connection, run.run_id)
-    k, n_correct = counts["k"].to_numpy(), counts["n_correct"].to_numpy()
-    prior = fit_prior(n_correct, k)
-    estimates = estimate(n_correct, k, prior, group_size)
-    table = counts.select(["item_id", "id", "other_ids", "k", "n_correct", "agreement", "first_correct"])
+    k = sum(counts["n_" + outcome].to_numpy() for outcome in COUNTED)
+    prior = fit_prior(counts["n_correct"].to_numpy(), k)
+    estimates = estimate(counts["n_correct"].to_numpy(), k, prior, group_size)
+    table = counts.select(["item_id", "id", "other_ids", "n_correct"])
     for name in ESTIMATE_COLUMNS:
         table = table.append_column(name, pa.array(getattr(estimates, name), from_pandas=True))
     outcomes = pa.StructArray.from_arrays(
-        [counts["n_" + name].combine_chunks() for name in OUTCOMES], names=list(OUTCOMES)
+        [counts["n_" + outcome].combine_chunks() for outcome in Outcome], names=[outcome.value for outcome in Outcome]
     )
     return PoolEstimates(
         pool=pool,
-        table=table.append_column("source", _sources(counts)).append_column("outcomes", outcomes),
+        table=table.append_column("k", pa.array(k))
+        .append_column("agreement", agreed)
+        .append_column("first_correct", _first_correct(counts))
+        .append_column("source", _sources(table["item_id"], k, agreed, conflicting))
+        .append_column("outcomes", outcomes),
         prior=prior,
-        n_conflicting=int(pc.sum(counts["conflicting"]).as_py() or 0),
+        n_conflicting=len(conflicting),
         warnings=health_of(counts, cut, run.config.get("max_tokens")).warnings,
     )
 
 
-def _sources(counts: pa.Table) -> pa.Array:
+def _first_correct(counts: pa.Table) -> pa.Array:
+    """Whether sample 0 was correct; null where it was not judged against gold."""
+    counted = pc.is_in(counts["first"], value_set=pa.array([outcome.value for outcome in COUNTED]))
+    return pc.if_else(counted, pc.equal(counts["first"], Outcome.CORRECT.value), pa.scalar(None, pa.bool_()))
+
+
+def _sources(item_id: pa.ChunkedArray, k: NDArray[np.int64], agreed: pa.Array, conflicting: list[str]) -> pa.Array:
     """`verified` where p̂ exists, `signals` where only agreement does, else null.
 
     An item whose known answers contradict each other has neither, until the user says which holds.
     """
-    verified = pc.greater(counts["k"], 0)
-    signalled = pc.and_(pc.is_valid(counts["agreement"]), pc.invert(counts["conflicting"]))
-    return pc.if_else(verified, VERIFIED, pc.if_else(signalled, SIGNALS, pa.scalar(None, pa.string())))
+    signalled = pc.is_valid(agreed)
+    if conflicting:
+        signalled = pc.and_(signalled, pc.invert(pc.is_in(item_id, value_set=pa.array(conflicting))))
+    return pc.if_else(pa.array(k > 0), VERIFIED, pc.if_else(signalled, SIGNALS, pa.scalar(None, pa.string())))

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from budgetplan.records import COUNTED, Outcome
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import ProbeRun
 from budgetplan.store.verdicts import item_counts, truncated_share
@@ -13,7 +13,6 @@ NOTICEABLE = 0.02
 """Share of truncated or failed samples from which a warning is worth its line."""
 SPOILED = 0.05
 """Share of the p̂ = 0 items that are there for lack of an answer rather than for wrong ones."""
-OUTCOMES = ("correct", "wrong", "no_answer", "truncated", "verifier_error", "engine_error", "unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +35,14 @@ def run_health(store: Store, run: ProbeRun) -> RunHealth:
 
 def health_of(counts: pa.Table, truncated: float, max_tokens: int | None) -> RunHealth:
     """Judge a run from its counts by item (`item_counts`) and the share of samples cut off at the token limit."""
-    outcomes = {name: int(pc.sum(_count(counts, name)).as_py() or 0) for name in OUTCOMES}
-    never = pc.and_(pc.equal(_count(counts, "correct"), 0), pc.greater(counts["k"], 0))
-    unfinished = pc.add(_count(counts, "no_answer"), _count(counts, "truncated"))
-    spoiled = pc.and_(never, pc.greater_equal(pc.multiply(unfinished, 2), counts["k"]))
-    n_unanswered, n_zero = int(pc.sum(spoiled).as_py() or 0), int(pc.sum(never).as_py() or 0)
+    count = {outcome: counts["n_" + outcome].to_numpy() for outcome in Outcome}
+    k = sum(count[outcome] for outcome in COUNTED)
+    never = (count[Outcome.CORRECT] == 0) & (k > 0)
+    spoiled = never & (2 * (count[Outcome.NO_ANSWER] + count[Outcome.TRUNCATED]) >= k)
+    n_unanswered, n_zero = int(spoiled.sum()), int(never.sum())
+    outcomes = {outcome.value: int(number.sum()) for outcome, number in count.items()}
     warnings = _truncation(truncated, max_tokens) + _unanswered(n_unanswered, n_zero) + _failures(outcomes)
     return RunHealth(outcomes, truncated, n_unanswered, warnings)
-
-
-def _count(counts: pa.Table, outcome: str) -> pa.ChunkedArray:
-    return counts["n_" + outcome]
 
 
 def _truncation(share: float, max_tokens: int | None) -> list[str]:

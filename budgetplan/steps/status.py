@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from budgetplan.steps.health import OUTCOMES
+from budgetplan.records import Outcome
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun, all_runs
@@ -21,7 +21,7 @@ class RunStatus:
     @property
     def n_samples(self) -> int:
         """Samples with a verdict that did not fail in the engine."""
-        return sum(self.outcomes.get(name, 0) for name in OUTCOMES if name != "engine_error")
+        return sum(number for name, number in self.outcomes.items() if name != Outcome.ENGINE_ERROR)
 
 
 @dataclass(frozen=True, slots=True)

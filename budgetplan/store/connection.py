@@ -62,7 +62,7 @@ class Store:
     def _open(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
         connection = _connect(self.path, read_only=read_only)
         try:
-            connection.execute("SET enable_progress_bar = false; SET TimeZone = 'UTC'")
+            connection.execute("SET enable_progress_bar = false")
             yield connection
         finally:
             connection.close()
@@ -115,9 +115,10 @@ def scalar(connection: duckdb.DuckDBPyConnection, query: str, parameters: Any = 
 
 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
-    if not scalar(connection, "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_migration'"):
+    try:
+        version = int(scalar(connection, "SELECT coalesce(max(version), 0) FROM schema_migration"))
+    except duckdb.CatalogException:
         return 0
-    version = int(scalar(connection, "SELECT coalesce(max(version), 0) FROM schema_migration"))
     if version > len(MIGRATIONS):
         raise StoreTooNew(
             f"the store {path} has schema {version}, and this budgetplan knows up to {len(MIGRATIONS)}.",

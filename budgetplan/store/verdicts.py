@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from budgetplan.outcome import Outcome
 from budgetplan.store.connection import scalar
 
 
@@ -74,44 +75,49 @@ def outcome_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: 
 
 
 def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, verifier: str) -> pa.Table:
-    """Every item of a pool under the user's ids, its samples counted, in file order.
+    """Every item of a pool under the user's ids, its samples counted by outcome (`n_correct` …), in file order.
 
-    `k` and `n_correct` count only samples judged against gold (eq. 1); `agreement`, of items without gold, is the share
-    of the most frequent answer among all samples that did not fail, so a sample without an answer disagrees;
-    `first_correct` is the verdict on sample 0; `conflicting` says that several answers are known.
+    `first` is the outcome of sample 0.
     """
+    counts = ", ".join(f"coalesce(n_{outcome}, 0) AS n_{outcome}" for outcome in Outcome)
+    filters = ", ".join(f"count(*) FILTER (outcome = '{outcome}') AS n_{outcome}" for outcome in Outcome)
     return connection.sql(
-        """WITH answered AS (
-               SELECT item_id, max(n) AS top FROM (
-                   SELECT item_id, answer_key, count(*) AS n FROM verdict
-                   WHERE run_id = $run AND verifier = $verifier AND outcome = 'unknown' AND answer_key IS NOT NULL
-                   GROUP BY item_id, answer_key)
-               GROUP BY item_id),
-           counted AS (
-               SELECT item_id,
-                      count(*) FILTER (outcome IN ('correct', 'wrong', 'no_answer', 'truncated')) AS k,
-                      count(*) FILTER (outcome = 'correct') AS n_correct,
-                      count(*) FILTER (outcome = 'wrong') AS n_wrong,
-                      count(*) FILTER (outcome = 'no_answer') AS n_no_answer,
-                      count(*) FILTER (outcome = 'truncated') AS n_truncated,
-                      count(*) FILTER (outcome = 'verifier_error') AS n_verifier_error,
-                      count(*) FILTER (outcome = 'engine_error') AS n_engine_error,
-                      count(*) FILTER (outcome = 'unknown') AS n_unknown,
-                      bool_or(outcome = 'correct') FILTER (sample_index = 0 AND outcome IN
-                          ('correct', 'wrong', 'no_answer', 'truncated')) AS first_correct
-               FROM verdict WHERE run_id = $run AND verifier = $verifier GROUP BY item_id)
-           SELECT p.item_id, p.id, p.other_ids, coalesce(k, 0) AS k, coalesce(n_correct, 0) AS n_correct,
-                  coalesce(n_wrong, 0) AS n_wrong, coalesce(n_no_answer, 0) AS n_no_answer,
-                  coalesce(n_truncated, 0) AS n_truncated, coalesce(n_verifier_error, 0) AS n_verifier_error,
-                  coalesce(n_engine_error, 0) AS n_engine_error, coalesce(n_unknown, 0) AS n_unknown, first_correct,
-                  top / n_unknown AS agreement,
-                  p.item_id IN (SELECT item_id FROM pool_item ANTI JOIN gold USING (item_id)
-                                WHERE pool_id = $pool AND len(answers) > 1) AS conflicting
-           FROM (SELECT item_id, row, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = $pool) AS p
-           LEFT JOIN counted USING (item_id) LEFT JOIN answered USING (item_id)
-           ORDER BY p.row, p.item_id""",
+        f"""SELECT p.item_id, id, other_ids, {counts}, first::VARCHAR AS first
+            FROM (SELECT item_id, row, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = $pool) AS p
+            LEFT JOIN (
+                SELECT item_id, {filters}, any_value(outcome) FILTER (sample_index = 0) AS first
+                FROM verdict WHERE run_id = $run AND verifier = $verifier GROUP BY item_id) USING (item_id)
+            ORDER BY row, p.item_id""",
         params={"run": run_id, "pool": pool_id, "verifier": verifier},
     ).to_arrow_table()
+
+
+def agreement(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, verifier: str) -> pa.ChunkedArray:
+    """Of items judged without gold, the share of the most frequent answer, in file order; null for the others.
+
+    A sample without an answer disagrees; one that failed does not count.
+    """
+    return connection.sql(
+        """WITH unknown AS (
+               SELECT item_id, answer_key FROM verdict
+               WHERE run_id = $run AND verifier = $verifier AND outcome = 'unknown'),
+           shared AS (
+               SELECT item_id, count(answer_key) AS n, count(*) AS n_rows FROM unknown GROUP BY item_id, answer_key),
+           agreed AS (SELECT item_id, max(n) / sum(n_rows) AS agreement FROM shared GROUP BY item_id)
+           SELECT agreement FROM (SELECT item_id, row FROM pool_item WHERE pool_id = $pool) AS p
+           LEFT JOIN agreed USING (item_id) ORDER BY row, p.item_id""",
+        params={"run": run_id, "pool": pool_id, "verifier": verifier},
+    ).to_arrow_table()["agreement"]
+
+
+def conflicting_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> list[str]:
+    """The items of a pool for which several answers are known and none is gold."""
+    rows = connection.execute(
+        """SELECT item_id FROM pool_item ANTI JOIN gold USING (item_id)
+           WHERE pool_id = ? AND len(answers) > 1 ORDER BY row""",
+        [pool_id],
+    ).fetchall()
+    return [item_id for (item_id,) in rows]
 
 
 def truncated_share(connection: duckdb.DuckDBPyConnection, run_id: str) -> float:

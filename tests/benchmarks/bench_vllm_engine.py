@@ -21,7 +21,7 @@ from budgetplan.probing.vllm_engine import VllmEngine
 from budgetplan.records import ItemId, Message, SampleRequest, Sampling, sample_seed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from tiny_models import build_tiny_model  # noqa: E402
+from tiny_models import build_tiny_model
 
 SAMPLES = 8
 TARGET = 0.95

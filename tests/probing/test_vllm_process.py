@@ -80,6 +80,14 @@ def test_the_cause_is_the_last_error_that_is_not_about_another(processes: Engine
     assert processes.cause() == "vllm.x.MemoryError: 3 GiB are missing"
 
 
+def test_a_script_without_a_main_guard_is_told_so(processes: EngineProcesses, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import multiprocessing as m\nm.get_context('spawn').Process(target=print).start()\n")
+    with processes.quiet():
+        subprocess.run([sys.executable, str(script)], check=False)
+    assert '__name__ == "__main__"' in processes.cause()
+
+
 def test_vllm_is_told_to_report_nothing_to_its_makers(
     processes: EngineProcesses, monkeypatch: pytest.MonkeyPatch
 ) -> None:
