@@ -91,7 +91,7 @@ class TestSamples:
         assert len({c.text for c in completions}) > 0.9 * len(completions)
 
     def test_each_is_the_same_alone_as_beside_others(self, folder: Path) -> None:
-        requests = [ask(number) for number in range(40)]
+        requests = [ask(number) for number in range(24)]
         engine, lone = opened(folder, slots=16), opened(folder, slots=1)
         together, alone = drawn(engine, requests), [c for r in requests for c in drawn(lone, [r])]
         assert isinstance(engine.decoder, SlotDecoder)
@@ -140,14 +140,14 @@ class TestSamples:
         total = sum(kept.values())
         assert follows(counted, {token: chance / total for token, chance in kept.items()}, engine)
 
-    @pytest.mark.parametrize("settings", [{}, {"temperature": 0.7, "top_p": 0.9}])
+    @pytest.mark.parametrize("settings", [{}, {"temperature": 0.9, "top_p": 0.99}])
     def test_the_mean_logprob_is_the_model_s_own_end_token_included(
         self, qwen3: Path, settings: dict[str, float]
     ) -> None:
-        engine, request = opened(qwen3, **settings), ask(3, samples=6)
+        engine, request = opened(qwen3, **settings), ask(3, samples=24)
         model = AutoModelForCausalLM.from_pretrained(qwen3).eval()
         prompt = engine.tokenizer(request.messages[0].content)["input_ids"]
-        completions = drawn(engine, [request, ask(4)])[:6]
+        completions = drawn(engine, [request, ask(4)])[:24]
         assert {c.finish_reason for c in completions} == {"stop", "length"}
         for completion in completions:
             ends = [engine.tokenizer.eos_token_id] if completion.finish_reason == "stop" else []
