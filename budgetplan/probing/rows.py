@@ -71,7 +71,6 @@ class Rows:
         self.live[slot] = True
         self.seeds[slot] = ticket.seed
         self.positions[slot] = len(ticket.prompt.tokens) - 1
-        self.drawn[slot] = 0
         self.limits[slot] = ticket.prompt.limit
         self.logprobs[slot] = 0.0
         self.used = max(self.used, slot + 1)

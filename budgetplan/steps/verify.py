@@ -2,12 +2,15 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from budgetplan.errors import StoreError
 from budgetplan.records import Progress
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import ProbeRun, find_run, save_run
@@ -25,8 +28,8 @@ def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> P
     verifier = load_verifier(auto_verifier(_some_golds(store, run.pool_id)) if asked == "auto" else asked)
     verdicts_by = f"{verifier.name}@{verifier.version}"
     judged_run = replace(run, verifier=asked, verdicts_by=verdicts_by)
-    with tempfile.TemporaryDirectory(prefix="budgetplan-") as folder:
-        pending, verdicts = Path(folder) / "pending.parquet", Path(folder) / "verdicts.parquet"
+    with _scratch_folder() as folder:
+        pending, verdicts = folder / "pending.parquet", folder / "verdicts.parquet"
         with store.reading() as connection:
             n_pending = write_pending(connection, run.run_id, verdicts_by, pending)
         if n_pending:
@@ -36,6 +39,19 @@ def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> P
                 save_verdicts(connection, run.run_id, verdicts_by, verdicts)
             save_run(connection, judged_run)
     return judged_run
+
+
+@contextmanager
+def _scratch_folder() -> Iterator[Path]:
+    """A folder for what is on its way between the store and the workers."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="budgetplan-") as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise StoreError(
+            f"no room to verify in {tempfile.gettempdir()}: {error.strerror or error}.",
+            hint="The samples are stored. Free some space, or name another folder (TMPDIR=…), and run budgetplan verify.",
+        ) from error
 
 
 def _some_golds(store: Store, pool_id: str) -> list[str]:

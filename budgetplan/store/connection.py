@@ -15,6 +15,12 @@ import duckdb
 from budgetplan.errors import NothingToDo, StoreError, StoreLocked, StoreTooNew
 from budgetplan.store.migrations import MIGRATIONS
 
+DISK_FAILURES = (
+    duckdb.IOException,
+    duckdb.FatalException,
+    duckdb.OutOfMemoryException,
+    duckdb.TransactionException,  # a commit that could not be written
+)
 LOCK_PATIENCE_SECONDS = 2.0
 """Operations on the store are short, so a lock is waited for this long before it becomes an error."""
 
@@ -101,7 +107,7 @@ def _failures_named(path: Path) -> Iterator[None]:
     """DuckDB's input and output failures (a full disk, a file taken away) as errors that name the store."""
     try:
         yield
-    except (duckdb.IOException, duckdb.FatalException, duckdb.OutOfMemoryException) as error:
+    except DISK_FAILURES as error:
         raise StoreError(
             f"the store {path} could not be read or written: {str(error).splitlines()[0]}",
             hint="Nothing of this step was stored. Free some disk space (df -h), then run the same command again.",

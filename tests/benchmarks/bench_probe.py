@@ -2,8 +2,8 @@
 
 Run: python tests/benchmarks/bench_probe.py --engine vllm [--pairs 10]
 Ours is everything `probe` does once the model is loaded: requests made from the pool, chunks written, chunks merged
-into DuckDB. Theirs is vLLM's own `LLM.generate` in one call, or the transformers engine drained without a store (the library
-has no call of its own that takes a seed per sample). The model is tiny, so what we add weighs as much as it ever can.
+into DuckDB. Theirs is vLLM's own `LLM.generate` in one call, or the transformers engine drained without a store (the
+library has no call of its own that takes a seed per sample). The model is tiny, so what we add weighs the most.
 """
 
 import argparse

@@ -16,6 +16,7 @@ from budgetplan.errors import ConfigError, ModelError
 from budgetplan.probing.decoding import SlotDecoder
 from budgetplan.probing.models import resolve_model
 from budgetplan.probing.rows import Decoded, Prompt
+from budgetplan.probing.slots import SlotCache
 from budgetplan.probing.transformers_engine import LOOK_AHEAD, TransformersEngine
 from budgetplan.probing.whole_batches import BatchDecoder
 from budgetplan.records import Completion, ItemId, Message, SampleRequest, Sampling, sample_seed
@@ -199,6 +200,11 @@ class TestEnds:
             if letter in whole.text:
                 assert (cut.finish_reason, cut.n_tokens) == ("stop", len(cut.text) + 1)
 
+    def test_the_tokenizer_s_own_end_token_ends_too(self, qwen3: Path, tmp_path: Path) -> None:
+        folder = shutil.copytree(qwen3, tmp_path / "other-end")
+        (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": 259}))
+        assert drawn(opened(folder), [ask(1)]) == drawn(opened(qwen3), [ask(1)])
+
     def test_the_end_of_the_context_ends(self, tiny_model: TinyModel) -> None:
         engine = opened(tiny_model("qwen3", context=64, eos_logit=-20.0))
         completions = drawn(engine, [ask(0, text="x" * 50), ask(1, text="x" * 63), ask(2, text="x")])
@@ -311,6 +317,18 @@ class TestOutOfMemory:
         completions = drawn(engine, requests)
         assert texts(completions[:3] + completions[6:]) == expected
         assert {c.error for c in completions[3:6]} == {"out of memory: CUDA out of memory. Tried to allocate 2 GiB."}
+
+    def test_slots_that_do_not_fit_are_halved_until_they_do(self, qwen3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        requests = [ask(number) for number in range(12)]
+        expected, admit = texts(drawn(opened(qwen3), requests)), SlotCache.admit
+
+        def admit_few(cache: SlotCache, *args: Any) -> None:
+            if cache.slots > 4:
+                raise torch.OutOfMemoryError("CUDA out of memory.")
+            admit(cache, *args)
+
+        monkeypatch.setattr(SlotCache, "admit", admit_few)
+        assert texts(drawn(opened(qwen3, slots=16), requests)) == expected
 
     def test_a_model_that_fits_no_sample_fails_every_one(self, qwen3: Path) -> None:
         engine = opened(qwen3, slots=4)

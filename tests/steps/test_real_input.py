@@ -53,7 +53,9 @@ def test_every_family_probes_through_every_engine(engine: str, family: str, tmp_
     project = probed(tmp_path, tiny_model(family, chat_template=True), engine, pool)
     assert project.rank().table["k"].to_pylist() == [2] * 20
     with project.store.reading() as connection:
-        stored = connection.execute("SELECT count(*), count(mean_logprob), count(DISTINCT seed) FROM completion").fetchall()
+        stored = connection.execute(
+            "SELECT count(*), count(mean_logprob), count(DISTINCT seed) FROM completion"
+        ).fetchall()
     assert stored == [(40, 40, 40)]
 
 

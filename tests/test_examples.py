@@ -10,7 +10,7 @@ import pytest
 
 from budgetplan.demo.files import demo_model_path
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 
 
 def run(script: str, folder: Path, *arguments: str | Path) -> None:
