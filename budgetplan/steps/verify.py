@@ -50,7 +50,7 @@ def _scratch_folder() -> Iterator[Path]:
     except OSError as error:
         raise StoreError(
             f"no room to verify in {tempfile.gettempdir()}: {error.strerror or error}.",
-            hint="The samples are stored. Free some space, or name another folder (TMPDIR=…), and run budgetplan verify.",
+            hint="The samples are stored. Free some space, or set TMPDIR to another folder, then: budgetplan verify",
         ) from error
 
 

@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 from transformers import AutoModelForCausalLM
 
 from budgetplan.errors import ConfigError, ModelError
+from budgetplan.probing import transformers_engine
 from budgetplan.probing.decoding import SlotDecoder
 from budgetplan.probing.models import resolve_model
 from budgetplan.probing.rows import Decoded, Prompt
@@ -93,7 +94,7 @@ class TestSamples:
 
     def test_each_is_the_same_alone_as_beside_others(self, folder: Path) -> None:
         requests = [ask(number) for number in range(24)]
-        engine, lone = opened(folder, slots=16), opened(folder, slots=1)
+        engine, lone = opened(folder, slots=16), opened(folder, slots=3)
         together, alone = drawn(engine, requests), [c for r in requests for c in drawn(lone, [r])]
         assert isinstance(engine.decoder, SlotDecoder)
         assert texts(together) == texts(alone)  # by design all but 1 in 100; on these seeds all
@@ -358,7 +359,8 @@ class TestWholeBatches:
     def test_samples_are_the_same_alone(self, windowed: Path) -> None:
         requests = [ask(number) for number in range(15)]
         together = drawn(opened(windowed), requests)
-        alone = [c for r in requests for c in drawn(opened(windowed, slots=1), [r])]
+        lone = opened(windowed, slots=3)
+        alone = [c for r in requests for c in drawn(lone, [r])]
         assert texts(together) == texts(alone)
         assert {c.finish_reason for c in together} == {"stop", "length"}
 
@@ -400,6 +402,14 @@ class TestReading:
         assert 0 < len(first) <= 8
         assert read == LOOK_AHEAD
         stream.close()  # type: ignore[attr-defined]
+
+    def test_prompts_of_like_length_go_together(self, qwen3: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(transformers_engine, "LOOK_AHEAD", 4)
+        engine = opened(qwen3)
+        engine.decoder = Fixed([257])
+        lengths = [3, 9, 1, 5, 2, 8, 4, 7, 6]
+        drawn_in_turn = [c for batch in engine.sample([ask(n, 1, "x" * n) for n in lengths]) for c in batch]
+        assert [int(c.item_id[3:]) for c in drawn_in_turn] == [9, 5, 3, 1, 2, 4, 7, 8, 6]
 
     def test_samples_come_as_they_end(self, qwen3: Path) -> None:
         batches = list(opened(qwen3, slots=4).sample([ask(number) for number in range(10)]))
