@@ -8,6 +8,7 @@ library has no call of its own that takes a seed per sample). The model is tiny,
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from pairs import interleaved
-from tiny_models import build_tiny_model
 
 from budgetplan.config import resolve
 from budgetplan.pool.reader import read_pool
@@ -25,6 +25,9 @@ from budgetplan.records import SampleRequest, Silent
 from budgetplan.steps.probe import begin, sample_into_store
 from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
 from budgetplan.store.connection import Store, scalar
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tiny_models import build_tiny_model
 
 TARGET = 0.95
 

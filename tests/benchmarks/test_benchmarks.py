@@ -1,0 +1,32 @@
+"""Every benchmark runs, tiny, and prints one JSON document; its figures are for a quiet machine, not looked at here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parent
+QUICK = {
+    "bench_help.py": ["--pairs", "1"],
+    "bench_rank.py": ["--items", "300", "--pairs", "1"],
+    "bench_import.py": ["--items", "200", "--rounds", "1"],
+    "bench_verify.py": ["--n", "200"],
+    "bench_transformers.py": ["--pairs", "1", "--prompts", "8"],
+    "bench_probe.py": ["--pairs", "1", "--prompts", "8", "--k", "2"],
+    "bench_vllm_engine.py": ["--pairs", "1", "--prompts", "8"],
+}
+
+
+def test_every_benchmark_is_run_here() -> None:
+    assert {path.name for path in FOLDER.glob("bench_*.py")} == set(QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUICK)
+def test_a_benchmark_prints_one_json_document(name: str) -> None:
+    command = [sys.executable, str(FOLDER / name), *QUICK[name]]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert isinstance(json.loads(ended.stdout), dict)
