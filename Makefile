@@ -11,6 +11,9 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 .PHONY: demo test test-slow check format bench clean
 .DELETE_ON_ERROR:
 
+# Tiny models on few cores: threads that spin while they wait cost more than they bring.
+export OMP_WAIT_POLICY ?= passive
+
 $(VENV)/.made:
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "budgetplan needs Python 3.11 or newer: make PYTHON=python3.11"'
 	$(PYTHON) -m venv $(VENV)

@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
@@ -38,7 +39,9 @@ class Settings(BaseModel):
     template: str = Field("paper", description="paper, cot, none, or text or a file with {prompt}")
     system: str | None = Field(None, description="system prompt")
     seed: int = Field(0, ge=0, description="of sampling, tie breaks and shuffles")
-    verifier: str = Field("auto", description="auto, math, choice, exact, sequence or path.py:function")
+    verifier: str | None = Field(
+        None, description="auto, math, choice, exact, sequence or path.py:function; the run's where none is named"
+    )
     prompt_field: str | None = Field(None, description="name of the prompt's field, where it is not found by itself")
     answer_field: str | None = Field(None, description="name of the known answer's field")
     id_field: str | None = Field(None, description="name of the id's field")
@@ -85,6 +88,10 @@ def _from_file(path: Path) -> dict[str, Any]:
         return {}
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}.", hint="Make it readable, or move it away."
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}.", hint="Correct it, or move it away.") from error
     return {name.replace("-", "_"): value for name, value in values.items()}
@@ -102,9 +109,11 @@ def _named(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
+        near = get_close_matches(name, Settings.model_fields, n=1)
+        meant = f"Did you mean {near[0]}? " if near else ""
         return ConfigError(
-            f"{CONFIG_FILE}: there is no setting {name!r}.",
-            hint="See them all: budgetplan config --help, budgetplan config",
+            f"{origins.get(name, CONFIG_FILE)}: there is no setting {name!r}.",
+            hint=f"{meant}The settings are {', '.join(Settings.model_fields)}.",
         )
     place = {"environment": PREFIX + name.upper(), "flag": "--" + name.replace("_", "-")}.get(
         origins.get(name, ""), f"{CONFIG_FILE}: {name}"

@@ -64,7 +64,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], ScriptedEngi
                 if len(request.messages[-1].content) > 50:
                     yield request.item_id, 51, 50
 
-        monkeypatch.setattr(probe_check, "too_long", too_long)
+        monkeypatch.setattr(probe_check, "longer_than_context", too_long)
         monkeypatch.setattr(probe_step, "open_engine", lambda *_, **__: engine)
         return engine
 

@@ -7,6 +7,7 @@ import typer
 
 from budgetplan.cli import options as o
 from budgetplan.cli.app import app
+from budgetplan.errors import ConfigError
 
 
 @app.command(epilog="Example: budgetplan demo --folder try-it")
@@ -28,8 +29,11 @@ def demo(
     from budgetplan.cli.terminal import say
     from budgetplan.demo.files import demo_settings, write_demo_pool
 
-    folder.mkdir(parents=True, exist_ok=True)
-    pool = write_demo_pool(folder / "pool.jsonl")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        pool = write_demo_pool(folder / "pool.jsonl")
+    except OSError as error:
+        raise ConfigError(f"--folder {folder} cannot be written: {error.strerror}.", hint="Name another.") from error
     with opened(log_file, db=folder / "demo.duckdb", engine=engine, **demo_settings()) as (project, _):
         if not as_json:
             say(f"$ budgetplan probe {pool}")

@@ -26,7 +26,9 @@ Run = Annotated[str | None, typer.Option("--run", help="A probe run's id, or its
 Seed = Annotated[int | None, typer.Option("--seed", help="Of sampling, tie breaks and shuffles. [default: 0]")]
 Verifier = Annotated[
     str | None,
-    typer.Option("--verifier", help="auto, math, choice, exact, sequence or path.py:function. [default: auto]"),
+    typer.Option(
+        "--verifier", help="auto, math, choice, exact, sequence or path.py:function. [default: the run's, else auto]"
+    ),
 ]
 Conflicts = Annotated[
     Literal["first", "drop"] | None,

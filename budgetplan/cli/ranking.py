@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
-from budgetplan.cli.terminal import say, say_next, show_warnings, stdout_console
+from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdout_console
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
     _show_comparison(shortlisted.comparison, choice)
     if files is None:
         say("Dry run: nothing was written.")
-        say_next(f"budgetplan shortlist --budget {choice.budget.text}")
+        say_next("the same command without --dry-run")
         return
     say(f"For you:            {files.table} (rank, p̂, interval, cost)")
     say(f"For the annotators: {files.annotators} (blind, shuffled: answer, verdict, minutes to fill in)")
@@ -116,7 +116,8 @@ def _show_items(table: "pa.Table") -> None:
     shown = Table("rank", "item_id", "id", "K", "p̂", "90 % interval", "learnable", "score", "source", box=None)
     for row in table.to_pylist():
         interval = f"{row['p_low']:.2f}-{row['p_high']:.2f}" if row["p_low"] is not None else "-"
-        shown.add_row(
+        add_row(
+            shown,
             _or_dash(row["rank"], "d"),
             row["item_id"],
             row["id"] or "-",
@@ -147,7 +148,8 @@ def _tie_line(shortlisted: "Shortlisted") -> str:
     choice = shortlisted.choice
     if not choice.n_tied_at_cut:
         return "No tie at the cut."
-    p_hat = shortlisted.table["p_hat"][-1].as_py()
+    same_p_hat = choice.policy in ("hard", "easy") and choice.solver.status == "sorted"
+    p_hat = shortlisted.table["p_hat"][-1].as_py() if same_p_hat else None
     score = "score" if p_hat is None else f"score (p̂ = {p_hat:.2f})"
     return (
         f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same {score}, {choice.n_tied_picked:,} of them are "
@@ -169,7 +171,8 @@ def _show_comparison(rows: "list[PolicyRow]", choice: "Choice") -> None:
     for row in rows:
         unit = "items" if row.unit == "items" else row.unit
         mark = "→ " if row.policy == choice.policy else "  "
-        table.add_row(
+        add_row(
+            table,
             mark + row.policy,
             f"{row.items:,}",
             _or_dash(row.mean_p_hat, ".3f"),

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
-from budgetplan.cli.terminal import say, say_next, show_warnings, stdout_console
+from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdout_console
 
 if TYPE_CHECKING:
     from budgetplan.config import Resolved
@@ -63,7 +63,7 @@ def show_verified(report: "VerifyReport", *, as_json: bool) -> None:
 
     table = Table("outcome", "before", "now", box=None)
     for name in dict.fromkeys([*report.after, *report.before]):
-        table.add_row(name, f"{report.before.get(name, 0):,}", f"{report.after.get(name, 0):,}")
+        add_row(table, name, f"{report.before.get(name, 0):,}", f"{report.after.get(name, 0):,}")
     say(_run_line(report.run))
     stdout_console().print(table)
     say_next("budgetplan rank")
@@ -81,7 +81,8 @@ def show_status(report: "Status", *, as_json: bool) -> None:
     for row in report.runs:
         run, counted = row.run, row.n_samples
         correct = f"{row.outcomes.get('correct', 0) / counted:.1%}" if counted else "-"
-        runs.add_row(
+        add_row(
+            runs,
             run.run_id,
             run.model,
             run.engine,
@@ -109,7 +110,7 @@ def show_config(resolved: "Resolved", *, as_json: bool) -> None:
     table = Table("setting", "value", "from", "meaning", box=None)
     for name, value in values.items():
         meaning = type(resolved.settings).model_fields[name].description or ""
-        table.add_row(name, "-" if value is None else str(value), resolved.origins[name], meaning)
+        add_row(table, name, "-" if value is None else str(value), resolved.origins[name], meaning)
     stdout_console().print(table)
     say_next("budgetplan probe POOL")
 

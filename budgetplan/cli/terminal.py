@@ -12,6 +12,7 @@ from budgetplan.errors import BudgetplanError
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
+    from rich.table import Table
 
 log = logging.getLogger("budgetplan")
 log.addHandler(logging.NullHandler())  # without a log file, nothing is logged to the screen
@@ -34,6 +35,13 @@ def stdout_console() -> "Console":
 def say(text: str) -> None:
     """Print a line of results."""
     stdout_console().print(text, markup=False, soft_wrap=True)
+
+
+def add_row(table: "Table", *cells: str) -> None:
+    """Add a row of text as it is: what users write may look like markup."""
+    from rich.text import Text
+
+    table.add_row(*map(Text, cells))
 
 
 def say_next(command: str) -> None:
@@ -94,7 +102,7 @@ class TerminalProgress:
     def note(self, text: str) -> None:
         """Print a line above the bar."""
         log.info(text)
-        self._console.print(text, style="dim")
+        self._console.print(text, style="dim", markup=False)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

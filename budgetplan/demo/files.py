@@ -27,6 +27,5 @@ def demo_settings() -> dict[str, Any]:
         "template": "none",
         "k": 8,
         "max_tokens": 64,
-        "verifier": "auto",
         "seed": 0,
     }

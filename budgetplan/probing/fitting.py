@@ -10,7 +10,7 @@ from budgetplan.records import ItemId, SampleRequest
 BATCH = 1_000
 
 
-def too_long(
+def longer_than_context(
     model: ResolvedModel, requests: Iterable[SampleRequest], *, thinking: bool, trust_remote_code: bool
 ) -> Iterator[tuple[ItemId, int, int]]:
     """Yield (item, its prompt's tokens, the model's context) for prompts that leave no room for an answer."""

@@ -1,6 +1,6 @@
 """A causal language model in memory: how it is loaded, where its answers end, and how many samples fit beside it."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from budgetplan.records import Sampling
 MAX_SLOTS = 256
 TYPICAL_PROMPT = 512
 MEMORY_SHARE = 0.6
+MEMINFO = Path("/proc/meminfo")
+UNKNOWN_MEMORY = 4 * 2**30
 DTYPES = ("float32", "bfloat16", "float16")
 
 
@@ -73,6 +75,7 @@ def default_slots(model: Any, sampling: Sampling) -> int:
 def _free_bytes(device: torch.device) -> int:
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
-    if "SC_AVPHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return 4 * 2**30
+    if MEMINFO.is_file():
+        lines = dict(line.split(":", 1) for line in MEMINFO.read_text().splitlines())
+        return int(lines["MemAvailable"].split()[0]) * 1024
+    return UNKNOWN_MEMORY

@@ -15,6 +15,7 @@ from budgetplan.probing.identity import run_id_of
 from budgetplan.records import Progress
 from budgetplan.steps.health import RunHealth, run_health
 from budgetplan.steps.pools import PoolSummary, fields_of, pool_id_of, store_pool
+from budgetplan.steps.probe_check import about_pool, carried_on, known_runs
 from budgetplan.steps.verify import verify_run
 from budgetplan.store.completions import import_samples as store_samples
 from budgetplan.store.connection import Store
@@ -52,14 +53,18 @@ def import_samples(
         engine=IMPORTED,
         config=config,
         k=_most_samples(samples),
-        verifier=settings.verifier,
+        verifier=settings.verifier or "auto",
         verdicts_by="",
     )
+    known = known_runs(store)
+    run = carried_on(run, settings.verifier, known)
+    for note in about_pool(run, pool.source, known):
+        progress.note(note)
     with store.writing() as connection:
         summary = store_pool(connection, pool)
         save_run(connection, run)
         n_new = store_samples(connection, run.run_id, samples)
-    run = verify_run(store, run, settings.verifier, progress)
+    run = verify_run(store, run, run.verifier, progress)
     return ImportReport(run, summary, samples.num_rows, n_new, run_health(store, run))
 
 

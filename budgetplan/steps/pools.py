@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import duckdb
+import pyarrow.compute as pc
 
 from budgetplan.config import Settings
 from budgetplan.pool.fields import Fields
@@ -13,7 +14,7 @@ from budgetplan.store.pools import import_pool
 
 @dataclass(frozen=True, slots=True)
 class PoolSummary:
-    """What a pool file held, and what was new in it."""
+    """What a pool file held, and what was new in it; `n_conflicts` are those nobody has decided."""
 
     pool_id: str
     source: str
@@ -56,7 +57,7 @@ def store_pool(connection: duckdb.DuckDBPyConnection, pool: Pool) -> PoolSummary
         n_rows=pool.n_rows,
         n_items=pool.n_items,
         n_duplicates=pool.n_duplicates,
-        n_conflicts=pool.n_conflicts,
+        n_conflicts=int(pc.sum(pc.greater(pc.list_value_length(pool.table["answers"]), 1)).as_py() or 0),
         n_with_answer=int(n_with_answer),
         n_new_items=imported.n_new_items,
         n_changed_answers=imported.n_changed_answers,

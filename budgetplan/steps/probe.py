@@ -6,10 +6,8 @@ is lost, however the sampling ends.
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-
-import numpy as np
 
 from budgetplan.config import Settings
 from budgetplan.errors import Interrupted, NothingToDo
@@ -62,13 +60,16 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
             summary, sampled = _sample(store, checked, settings, choices, progress)
         else:
             summary, sampled = begin(store, checked), Sampled(0, 0, 0, 0, 0.0)
-    run = verify_run(store, checked.run, settings.verifier, progress)
+    run = verify_run(store, checked.run, checked.run.verifier, progress)
+    still = replace(checked.missing, gaps=find_gaps(store, run.run_id, pool.table, settings.k)).without(
+        checked.too_long
+    )
     return ProbeReport(
         run=run,
         pool=summary,
         sampled=sampled,
-        n_missing=int(np.sum(find_gaps(store, run.run_id, pool.table, run.k)["count"].to_numpy(), dtype=np.int64)),
-        n_too_long=checked.n_too_long,
+        n_missing=still.n_samples,
+        n_too_long=len(checked.too_long),
         health=run_health(store, run),
         notes=checked.notes,
     )

@@ -1,18 +1,18 @@
 """What is settled and checked before a probe stores or loads anything: model, run, gaps, prompt lengths."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from budgetplan.config import Settings
 from budgetplan.errors import PoolError
 from budgetplan.pool.merging import Conflicts
 from budgetplan.pool.reader import Pool
 from budgetplan.pool.templates import resolve_template
-from budgetplan.probing.fitting import too_long
+from budgetplan.probing.fitting import longer_than_context
 from budgetplan.probing.identity import differences, run_config, run_id_of
 from budgetplan.probing.models import ALIASES, ResolvedModel, resolve_model
 from budgetplan.probing.opening import default_engine
-from budgetplan.records import Progress, Sampling
+from budgetplan.records import ItemId, Progress, Sampling
 from budgetplan.steps.missing import Missing, find_gaps
 from budgetplan.steps.pools import pool_id_of
 from budgetplan.store.connection import Store
@@ -39,7 +39,7 @@ class CheckedProbe:
     sampling: Sampling
     run: ProbeRun
     missing: Missing
-    n_too_long: int
+    too_long: list[ItemId]
     notes: list[str]
 
 
@@ -48,7 +48,7 @@ def check_probe(
 ) -> CheckedProbe:
     """Settle which run a probe means and what it lacks; raises before anything is stored."""
     template = resolve_template(settings.template)
-    known = _sampled_runs(store)
+    known = [run for run in known_runs(store) if run.engine != IMPORTED]
     name = settings.model or (known[0].model if known else DEFAULT_MODEL)
     model = resolve_model(name, settings.revision or _pinned(name, known))
     engine = default_engine() if settings.engine == "auto" else settings.engine
@@ -62,26 +62,47 @@ def check_probe(
         engine=engine,
         config=config,
         k=settings.k,
-        verifier=settings.verifier,
+        verifier=settings.verifier or "auto",
         verdicts_by="",
     )
+    run = carried_on(run, settings.verifier, known)
     gaps = find_gaps(store, run.run_id, pool.table, settings.k)
     wanted = Missing(gaps, template, settings.system, settings.seed)
-    missing = _that_fit(wanted, model, pool, settings, choices, progress)
-    notes = _about_model(settings, known) + _about_run(run, known)
-    return CheckedProbe(pool, model, sampling, run, missing, gaps.num_rows - missing.gaps.num_rows, notes)
+    too_long = _that_do_not_fit(wanted, model, pool, settings, choices, progress)
+    missing = wanted.without(too_long)
+    notes = _about_model(settings, known) + _about_run(run, known) + about_pool(run, pool.source, known)
+    return CheckedProbe(pool, model, sampling, run, missing, too_long, notes)
 
 
-def _sampled_runs(store: Store) -> list[ProbeRun]:
+def known_runs(store: Store) -> list[ProbeRun]:
+    """Every run in the store, the last used first; none where there is no store."""
     if not store.path.exists():
         return []
     with store.reading() as connection:
-        return [run for run in all_runs(connection) if run.engine != IMPORTED]
+        return all_runs(connection)
 
 
 def _pinned(name: str, known: list[ProbeRun]) -> str | None:
     """The revision this store pinned the model to, so that a later push to the hub changes nothing."""
     return next((run.revision for run in known if run.model in (name, ALIASES.get(name))), None)
+
+
+def carried_on(run: ProbeRun, verifier: str | None, known: list[ProbeRun]) -> ProbeRun:
+    """The run as the store knows it: with the verifier it had, unless another is asked for, and the larger K."""
+    before = next((other for other in known if other.run_id == run.run_id), None)
+    if before is None:
+        return run
+    return replace(run, k=max(run.k, before.k), verifier=verifier or before.verifier, verdicts_by=before.verdicts_by)
+
+
+def about_pool(run: ProbeRun, source: str, known: list[ProbeRun]) -> list[str]:
+    """Say when a run moves on to another pool, since rankings are of the pool it was last used on."""
+    if all(run.run_id != other.run_id or run.pool_id == other.pool_id for other in known):
+        return []
+    return [
+        f"{run.run_id} was last used on another pool. rank and shortlist now look at {source} alone; the samples of "
+        "the other are kept. Several files can be one pool: put their rows together, or import-samples A B."
+    ]
 
 
 def _about_model(settings: Settings, known: list[ProbeRun]) -> list[str]:
@@ -102,13 +123,13 @@ def _about_run(run: ProbeRun, known: list[ProbeRun]) -> list[str]:
     return notes
 
 
-def _that_fit(
+def _that_do_not_fit(
     missing: Missing, model: ResolvedModel, pool: Pool, settings: Settings, choices: ProbeChoices, progress: Progress
-) -> Missing:
-    """Leave out prompts longer than the context where the user allows it, else raise PoolError for the first."""
+) -> list[ItemId]:
+    """Name the prompts longer than the context, to leave out; raise PoolError where the user did not allow it."""
     progress.start("reading the prompts", None)
     trust = settings.trust_remote_code
-    found = list(too_long(model, missing.requests(), thinking=settings.thinking, trust_remote_code=trust))
+    found = list(longer_than_context(model, missing.requests(), thinking=settings.thinking, trust_remote_code=trust))
     progress.finish()
     if found and not choices.skip_too_long:
         item_id, tokens, context = found[0]
@@ -119,4 +140,4 @@ def _that_fit(
             f"holds {context}{more}.",
             hint="Shorten it, or leave such items out: --skip-too-long",
         )
-    return missing.without([item_id for item_id, _, _ in found])
+    return [item_id for item_id, _, _ in found]

@@ -1,6 +1,6 @@
 """`shortlist`: choose what the budget buys, write it down, and write it out for the user and for the annotators.
 
-Invariant: the files and the entry in the store come together or not at all.
+Invariant: no file takes its place unless the entry is in the store; a number is given once.
 """
 
 from dataclasses import dataclass, replace

@@ -2,7 +2,7 @@
 
 from budgetplan.records import Progress
 from budgetplan.steps.verify import verify_run
-from budgetplan.store.chunks import chunk_files, discard
+from budgetplan.store.chunks import chunk_files
 from budgetplan.store.completions import merge_chunks
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import ProbeRun, find_run
@@ -13,11 +13,16 @@ def merge_finished(store: Store) -> int:
     """Merge every complete chunk beside the store, in one transaction for each run; returns the samples added."""
     added = 0
     for folder in sorted(store.samples_folder.glob("run-*")):
+        if not chunk_files(folder):
+            continue
         with store.writing() as connection:
             files = chunk_files(folder)
             if files:
                 added += merge_chunks(connection, folder.name, files)
-        discard(files, folder)
+                connection.execute("COMMIT")
+                for file in files:  # while the store is still locked, so that no one else is reading them
+                    file.unlink()
+                connection.execute("BEGIN")
     return added
 
 

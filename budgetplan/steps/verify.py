@@ -78,6 +78,8 @@ def _judge_file(verifier: str, pending: Path, verdicts: Path, n_pending: int, pr
             writer.write_table(table)
     if writer:
         writer.close()
+    if judge.first_error:
+        progress.note(f"the first sample that could not be judged: {judge.first_error}")
     progress.finish()
 
 
@@ -90,12 +92,12 @@ class VerifyReport:
     after: dict[str, int]
 
 
-def verify(store: Store, wanted: str | None, asked: str, progress: Progress) -> VerifyReport:
+def verify(store: Store, wanted: str | None, asked: str | None, progress: Progress) -> VerifyReport:
     """Judge a run's stored completions with another verifier or version; texts and earlier verdicts stay."""
     with store.reading() as connection:
         run = find_run(connection, wanted)
         before = outcome_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
-    run = verify_run(store, run, asked, progress)
+    run = verify_run(store, run, asked or run.verifier, progress)
     with store.reading() as connection:
         after = outcome_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
     return VerifyReport(run, before, after)

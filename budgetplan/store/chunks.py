@@ -65,15 +65,13 @@ def chunk_files(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.parquet"))
 
 
-def discard(files: Sequence[Path], folder: Path) -> None:
-    """Remove merged chunks, and the folder once it holds no chunk."""
-    for file in files:
-        file.unlink(missing_ok=True)
-    if not chunk_files(folder):
-        for torn in folder.glob("*.writing"):
+def tidy(folder: Path) -> None:
+    """Remove torn chunks and empty run folders; only for the one who may sample, since others may be writing."""
+    for run in folder.glob("run-*"):
+        for torn in run.glob("*.writing"):
             torn.unlink(missing_ok=True)
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+        if not any(run.iterdir()):
+            run.rmdir()
 
 
 @contextmanager
@@ -82,9 +80,10 @@ def sole_sampler(folder: Path) -> Iterator[None]:
     descriptor = _lock_folder(folder)
     try:
         yield
+    finally:
+        tidy(folder)
         if not any(folder.iterdir()):
             folder.rmdir()
-    finally:
         os.close(descriptor)
 
 

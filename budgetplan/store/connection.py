@@ -123,7 +123,11 @@ def scalar(connection: duckdb.DuckDBPyConnection, query: str, parameters: Any = 
 def _version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     try:
         version = int(scalar(connection, "SELECT coalesce(max(version), 0) FROM schema_migration"))
-    except duckdb.CatalogException:
+    except duckdb.CatalogException as error:
+        if scalar(connection, "SELECT count(*) FROM duckdb_tables()"):
+            raise StoreError(
+                f"{path} is a DuckDB database of something else.", hint="Name another file: --db budgetplan.duckdb"
+            ) from error
         return 0
     if version > len(MIGRATIONS):
         raise StoreTooNew(

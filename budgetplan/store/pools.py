@@ -39,6 +39,7 @@ def import_pool(
     n_new = scalar(
         connection, "INSERT INTO item SELECT item_id, prompt, messages FROM incoming ANTI JOIN item USING (item_id)"
     )
+    _forget_verdicts_of_changed_columns(connection)
     connection.execute("DELETE FROM pool_item WHERE pool_id = ?", [pool_id])
     connection.execute(
         "INSERT INTO pool_item SELECT ?, item_id, row, ids, answers, columns FROM incoming ORDER BY row", [pool_id]
@@ -49,6 +50,15 @@ def import_pool(
     changed = _set_known_answers(connection)
     connection.unregister("incoming")
     return Imported(n_new, changed)
+
+
+def _forget_verdicts_of_changed_columns(connection: duckdb.DuckDBPyConnection) -> None:
+    """A user's own function sees the columns, so its verdicts on items whose columns changed no longer hold."""
+    connection.execute(
+        """DELETE FROM verdict WHERE contains(verifier, '.py:') AND item_id IN (
+               SELECT item_id FROM incoming JOIN pool_item USING (item_id)
+               WHERE incoming.columns <> pool_item.columns)"""
+    )
 
 
 def _set_known_answers(connection: duckdb.DuckDBPyConnection) -> int:
@@ -89,7 +99,9 @@ def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: 
         "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
     ).fetchall()
     names = [name for (name,) in found if name != DUPLICATES_KEY]
-    picks = "".join(f", json_extract_string(columns, '/{_pointer(name)}') AS \"{_alias(name)}\"" for name in names)
+    picks = "".join(
+        f", json_extract_string(columns, '/{_pointer(name)}') AS \"{alias}\"" for name, alias in _aliases(names).items()
+    )
     wanted = pa.table({"item_id": item_ids, "place": pa.array(range(len(item_ids)))})
     connection.register("wanted", wanted)
     details = connection.sql(
@@ -119,5 +131,16 @@ def _pointer(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1").replace("'", "''")
 
 
-def _alias(name: str) -> str:
-    return ("user_" + name if name.lower() in RESERVED_COLUMNS else name).replace('"', '""')
+def _aliases(names: list[str]) -> dict[str, str]:
+    """What each of the user's columns is called beside ours, quotes doubled for SQL; no two are the same."""
+    aliases: dict[str, str] = {}
+    taken = set(RESERVED_COLUMNS) | {name.lower() for name in names if name.lower() not in RESERVED_COLUMNS}
+    for name in names:
+        alias = name
+        if name.lower() in RESERVED_COLUMNS:
+            alias = "user_" + name
+            while alias.lower() in taken:
+                alias = "user_" + alias
+            taken.add(alias.lower())
+        aliases[name] = alias.replace('"', '""')
+    return aliases

@@ -7,6 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from budgetplan.errors import StoreError
 from budgetplan.store.connection import scalar
 
 
@@ -28,6 +29,8 @@ def save_shortlist(
 ) -> None:
     """Write a shortlist; `settings` has run_id, pool_id, policy and budget, `picked` item_id, rank, score, cost."""
     name = shortlist_name(number)
+    if next_number(connection) != number:
+        raise StoreError(f"another shortlist became {name} meanwhile.", hint="Run the same command again.")
     connection.execute(
         "INSERT INTO shortlist VALUES (?, ?, ?, ?, ?, ?, ?, now())",
         [

@@ -22,8 +22,9 @@ def write_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: 
         connection,
         f"""COPY (
                WITH extra AS (
-                   SELECT item_id, columns FROM pool_item
-                   WHERE pool_id = (SELECT pool_id FROM probe_run WHERE run_id = $run)),
+                   SELECT item_id,
+                          max_by(columns, pool_id = (SELECT pool_id FROM probe_run WHERE run_id = $run)) AS columns
+                   FROM pool_item GROUP BY item_id),
                held AS (SELECT item_id, sample_index FROM verdict WHERE run_id = $run AND verifier = $verifier)
                SELECT c.item_id, c.sample_index, c.text, c.finish_reason, g.answer AS gold, extra.columns
                FROM (SELECT * FROM completion WHERE run_id = $run) AS c

@@ -187,3 +187,12 @@ def test_an_unknown_model_names_the_ways_on(run: Any, tmp_path: Path) -> None:
 def test_commands_are_registered_under_their_names() -> None:
     group: Any = typer.main.get_command(app)
     assert set(group.commands) == set(COMMANDS)
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(run: Any, rollouts: Path) -> None:
+    rows = [json.loads(line) | {"id": "q[train]1[/]"} for line in rollouts.read_text().splitlines()[:1]]
+    rollouts.write_text(json.dumps(rows[0]) + "\n")
+    run("import-samples", str(rollouts), "--model", "[bold]tiny")
+    assert "q[train]1[/]" in run("rank").stdout
+    assert "[bold]tiny" in run("status").stdout
+    assert run("config", BUDGETPLAN_TEMPLATE="[INST] {prompt} [/INST]").exit_code == 0

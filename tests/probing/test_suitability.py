@@ -1,4 +1,5 @@
 import inspect
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +115,13 @@ class TestDefaultSlots:
             assert default_slots(model, Sampling()) == slots
         monkeypatch.setattr(loading, "_free_bytes", lambda device: 0)
         assert default_slots(model, Sampling()) == 1
+
+    def test_the_memory_of_this_machine_is_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        meminfo = tmp_path / "meminfo"
+        meminfo.write_text(
+            "MemTotal:       24000000 kB\nMemFree:  1000 kB\nMemAvailable:    2048 kB\nHugePages_Total:  0\n"
+        )
+        monkeypatch.setattr(loading, "MEMINFO", meminfo)
+        assert loading._free_bytes(torch.device("cpu")) == 2048 * 1024
+        monkeypatch.setattr(loading, "MEMINFO", tmp_path / "none")
+        assert loading._free_bytes(torch.device("cpu")) == 4 * 2**30

@@ -76,3 +76,19 @@ def test_a_broken_file_stores_nothing(project: Project, tmp_path: Path) -> None:
     with pytest.raises(PoolError, match=r"broken.jsonl:17"):
         project.import_samples([path])
     assert not project.store.path.exists()
+
+
+def test_a_verifier_once_named_stays_with_its_run(project: Project, write_pool: Callable[..., Path]) -> None:
+    pool = write_pool([rollout(1, 2, 3)])
+    Project(db=project.settings.db, model="elsewhere", verifier="exact").import_samples([pool])
+    assert project.import_samples([pool]).run.verdicts_by.startswith("exact@")
+    assert project.verify().run.verdicts_by.startswith("exact@")
+
+
+def test_another_pool_for_the_same_run_is_said(project: Project, write_pool: Callable[..., Path]) -> None:
+    notes: list[str] = []
+    project.progress.note = notes.append  # type: ignore[method-assign]
+    project.import_samples([write_pool([rollout(1, 2)], "a.jsonl")])
+    project.import_samples([write_pool([rollout(2, 4)], "b.jsonl")])
+    assert any("was last used on another pool" in note for note in notes)
+    assert project.rank().table["id"].to_pylist() == ["q2"]

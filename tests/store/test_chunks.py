@@ -8,7 +8,7 @@ import pytest
 from budgetplan.errors import StoreError, StoreLocked
 from budgetplan.records import Completion, ItemId
 from budgetplan.store import chunks
-from budgetplan.store.chunks import ChunkWriter, chunk_files, discard, sole_sampler
+from budgetplan.store.chunks import ChunkWriter, chunk_files, sole_sampler
 
 
 def sample(index: int, text: str = "72") -> Completion:
@@ -40,13 +40,11 @@ def test_samples_are_flushed_by_number(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(chunk_files(tmp_path / "run-1")) == 1
 
 
-def test_discarding_takes_torn_files_and_the_folder_along(tmp_path: Path) -> None:
-    folder = tmp_path / "run-1"
-    writer = ChunkWriter(folder)
-    writer.add([sample(0)])
-    writer.flush()
-    (folder / "half.writing").write_bytes(b"PAR1 torn")
-    discard(chunk_files(folder), folder)
+def test_torn_files_and_empty_folders_go_when_sampling_ends(tmp_path: Path) -> None:
+    folder = tmp_path / "samples"
+    with sole_sampler(folder):
+        (folder / "run-1").mkdir()
+        (folder / "run-1" / "half.writing").write_bytes(b"PAR1 torn")
     assert not folder.exists()
 
 

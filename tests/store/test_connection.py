@@ -102,3 +102,13 @@ def test_a_file_that_is_no_store_is_left_alone(store: Store) -> None:
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="mkdir -p"), Store(tmp_path / "no" / "store.duckdb").writing():
         pass
+
+
+def test_someone_elses_database_is_left_alone(store: Store) -> None:
+    with duckdb.connect(store.path) as connection:
+        connection.execute("CREATE TABLE item (mine INTEGER)")
+    for operation in (store.reading, store.writing):
+        with pytest.raises(StoreError, match="of something else"), operation():
+            pass
+    with duckdb.connect(store.path) as connection:
+        assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchall() == [(1,)]

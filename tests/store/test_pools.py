@@ -104,3 +104,19 @@ def test_the_users_columns_come_back(connection: duckdb.DuckDBPyConnection) -> N
 def test_an_unknown_pool_is_named(connection: duckdb.DuckDBPyConnection) -> None:
     with pytest.raises(NothingToDo, match="pool-9"):
         find_pool(connection, "pool-9")
+
+
+def test_columns_named_like_ours_never_collide(connection: duckdb.DuckDBPyConnection) -> None:
+    bring(connection, row("a", cost="1", user_cost="2", user_user_cost="3"))
+    (details,) = item_details(connection, "pool-1", pa.chunked_array([["a"]])).to_pylist()
+    assert details == {"prompt": "a", "user_user_user_cost": "1", "user_cost": "2", "user_user_cost": "3"}
+
+
+def test_changed_columns_take_the_verdicts_of_a_users_function_along(connection: duckdb.DuckDBPyConnection) -> None:
+    bring(connection, row("a", "72", tests="1"), row("b", "5", tests="1"))
+    for item in ("a", "b"):
+        connection.execute("INSERT INTO verdict VALUES ('run-1', ?, 0, 'my.py:f@1', 'correct', '72', '72')", [item])
+    judge(connection, "a")
+    bring(connection, row("a", "72", tests="2"), row("b", "5", tests="1"))
+    held = connection.execute("SELECT item_id, verifier FROM verdict ORDER BY ALL").fetchall()
+    assert held == [("a", "math@1"), ("b", "my.py:f@1")]
