@@ -1,9 +1,9 @@
 """What an engine is: prompts in, completions out, as they finish. Nothing about pools, stores or answers."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from budgetplan.records import Completion, Message, ModelIdentity, SampleRequest
+from budgetplan.records import Completion, ModelIdentity, SampleRequest
 
 
 class Engine(Protocol):
@@ -13,9 +13,6 @@ class Engine(Protocol):
     identity: ModelIdentity
     context_tokens: int
     on_gpu: bool
-
-    def count_tokens(self, prompts: Sequence[tuple[Message, ...]]) -> list[int]:
-        """Length of each prompt in tokens, chat template included."""
 
     def sample(self, requests: Iterable[SampleRequest], *, max_tokens: int | None = None) -> Iterator[list[Completion]]:
         """Yield completions in small lists as they finish, in any order, each exactly once.
@@ -27,3 +24,17 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Free the model."""
+
+
+def failed_sample(request: SampleRequest, offset: int, reason: str) -> Completion:
+    """What an engine yields for a sample that it could not draw."""
+    return Completion(
+        item_id=request.item_id,
+        sample_index=request.first_index + offset,
+        seed=request.seed + offset,
+        text="",
+        n_tokens=0,
+        finish_reason="error",
+        mean_logprob=None,
+        error=reason,
+    )

@@ -4,14 +4,15 @@ Every sample asked for comes back exactly once; one that cannot be drawn comes b
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from budgetplan.errors import ModelError
+from budgetplan.probing.engine import failed_sample
 from budgetplan.probing.models import ResolvedModel, context_length, load_tokenizer
-from budgetplan.probing.rendering import render_batch
-from budgetplan.records import Completion, Message, SampleRequest, Sampling
+from budgetplan.probing.rendering import decode_batch, render_batch
+from budgetplan.records import Completion, SampleRequest, Sampling
 
 if TYPE_CHECKING:
     from budgetplan.probing.rows import Decoded, Prompt
@@ -68,10 +69,6 @@ class TransformersEngine:
             model, sampling, sorted(self.ends), slots or loading.default_slots(model, sampling)
         )
 
-    def count_tokens(self, prompts: Sequence[tuple[Message, ...]]) -> list[int]:
-        """Length of each prompt in tokens, chat template included."""
-        return [len(tokens) for tokens in render_batch(self.tokenizer, prompts, thinking=self.sampling.thinking)]
-
     def sample(self, requests: Iterable[SampleRequest], *, max_tokens: int | None = None) -> Iterator[list[Completion]]:
         """Yield completions in small lists as they finish; reads at most 2,048 requests ahead."""
         assert self.decoder is not None, "the engine is closed"
@@ -108,7 +105,7 @@ class TransformersEngine:
 
         for request, tokens in zip(window, self._render(window), strict=True):
             if isinstance(tokens, str):
-                refused.extend(_error(request, offset, tokens) for offset in range(request.count))
+                refused.extend(failed_sample(request, offset, tokens) for offset in range(request.count))
             else:
                 yield Prompt(request, tokens, min(cap, self.context_tokens - len(tokens)))
 
@@ -134,29 +131,16 @@ class TransformersEngine:
     def _completion(self, decoded: "Decoded") -> Completion:
         request, offset = decoded.ticket.prompt.request, decoded.ticket.offset
         if decoded.error is not None:
-            return _error(request, offset, decoded.error)
+            return failed_sample(request, offset, decoded.error)
         if not math.isfinite(decoded.logprob):
-            return _error(request, offset, "the model's probabilities are not finite")
+            return failed_sample(request, offset, "the model's probabilities are not finite")
         stopped = decoded.tokens[-1] in self.ends
         return Completion(
             item_id=request.item_id,
             sample_index=request.first_index + offset,
             seed=request.seed + offset,
-            text=self.tokenizer.decode(decoded.tokens[: -1 if stopped else None], skip_special_tokens=True),
+            text=decode_batch(self.tokenizer, [decoded.tokens[: -1 if stopped else None]])[0],
             n_tokens=len(decoded.tokens),
             finish_reason="stop" if stopped else "length",
             mean_logprob=decoded.logprob / len(decoded.tokens),
         )
-
-
-def _error(request: SampleRequest, offset: int, reason: str) -> Completion:
-    return Completion(
-        item_id=request.item_id,
-        sample_index=request.first_index + offset,
-        seed=request.seed + offset,
-        text="",
-        n_tokens=0,
-        finish_reason="error",
-        mean_logprob=None,
-        error=reason,
-    )

@@ -4,7 +4,7 @@ Every sample has its own seed, so which samples share a batch changes nothing bu
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from multiprocessing import active_children
 from multiprocessing.connection import wait
@@ -15,9 +15,8 @@ from typing import Any
 
 from budgetplan.errors import ModelError
 from budgetplan.probing.models import ResolvedModel, load_tokenizer
-from budgetplan.probing.rendering import render_batch
 from budgetplan.probing.vllm_process import EngineProcesses, interruptible
-from budgetplan.records import Completion, Message, SampleRequest, Sampling
+from budgetplan.records import Completion, SampleRequest, Sampling
 
 GIB = 1 << 30
 CLOSE_SECONDS = 20.0  # vLLM's own 5 are too few for a clean end; what is left then is killed
@@ -62,10 +61,6 @@ class VllmEngine:
         self._llm: Any = self._start(resolved, given | {"trust_remote_code": trust_remote_code})
         self.on_gpu = _on_gpu()
         self.context_tokens: int = self._llm.model_config.max_model_len
-
-    def count_tokens(self, prompts: Sequence[tuple[Message, ...]]) -> list[int]:
-        """Length of each prompt in tokens, chat template included."""
-        return [len(tokens) for tokens in render_batch(self._tokenizer, prompts, thinking=self._sampling.thinking)]
 
     def sample(self, requests: Iterable[SampleRequest], *, max_tokens: int | None = None) -> Iterator[list[Completion]]:
         """Yield completions as they finish; a request's samples come one by one, not when the last of them ends.

@@ -16,6 +16,7 @@ from vllm.sampling_params import RequestOutputKind
 from vllm.v1.engine.exceptions import EngineDeadError
 
 from budgetplan.errors import ModelError
+from budgetplan.probing.engine import failed_sample
 from budgetplan.probing.rendering import decode_batch, render_batch
 from budgetplan.records import Completion, FinishReason, SampleRequest, Sampling
 
@@ -127,7 +128,7 @@ class SampleQueue:
             if prepared is None:
                 break
             if fault := prepared.fault or self._add(prepared):
-                refused += [_failed(prepared.request, offset, fault) for offset in range(prepared.request.count)]
+                refused += [failed_sample(prepared.request, offset, fault) for offset in range(prepared.request.count)]
         return refused
 
     def _add(self, prepared: Prepared) -> str:
@@ -191,10 +192,10 @@ def _completion(ended: Ended, text: str) -> Completion:
     request, output = ended.request, ended.output
     reason = FINISH.get(output.finish_reason)
     if reason is None:
-        return _failed(request, output.index, f"vLLM ended the sample: {output.finish_reason}")
+        return failed_sample(request, output.index, f"vLLM ended the sample: {output.finish_reason}")
     total: float = output.cumulative_logprob
     if not math.isfinite(total):
-        return _failed(request, output.index, "the model's probabilities are not finite")
+        return failed_sample(request, output.index, "the model's probabilities are not finite")
     return Completion(
         item_id=request.item_id,
         sample_index=request.first_index + output.index,
@@ -203,17 +204,4 @@ def _completion(ended: Ended, text: str) -> Completion:
         n_tokens=len(ended.tokens),
         finish_reason=reason,
         mean_logprob=total / len(ended.tokens),
-    )
-
-
-def _failed(request: SampleRequest, offset: int, fault: str) -> Completion:
-    return Completion(
-        item_id=request.item_id,
-        sample_index=request.first_index + offset,
-        seed=request.seed + offset,
-        text="",
-        n_tokens=0,
-        finish_reason="error",
-        mean_logprob=None,
-        error=fault,
     )
