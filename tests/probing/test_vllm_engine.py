@@ -27,7 +27,7 @@ MAX_TOKENS = 24
 only_qwen3 = pytest.mark.parametrize("engine", ["qwen3"], indirect=True)
 
 PROGRAM = """
-import json, sys, time
+import json, signal, sys, time
 from contextlib import closing
 from budgetplan.probing.models import resolve_model
 from budgetplan.probing.opening import open_engine
@@ -47,6 +47,7 @@ def run():
             pass
 
 if __name__ == "__main__":  # vLLM starts its processes by importing this file again
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes start with it ignored
     try:
         run()
     except KeyboardInterrupt:
