@@ -21,7 +21,7 @@ def demo(
 ) -> None:
     """Try it on the embedded example.
 
-    Probe and shortlist with a small model and 1,000 prompts that come along: about a minute, on any machine.
+    Probe and shortlist with a small model and 1,000 prompts that come along: a minute or two, on any machine.
     """
     from budgetplan.cli.ranking import show_shortlist
     from budgetplan.cli.screens import show_probe

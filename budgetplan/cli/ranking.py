@@ -45,11 +45,12 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
     _show_standing(shortlisted.standing)
     say(_choice_line(choice, shortlisted.n_excluded))
     say(_tie_line(shortlisted))
+    _show_known(shortlisted)
     _show_solver(choice)
     _show_comparison(shortlisted.comparison, choice)
     if files is None:
         say("Dry run: nothing was written.")
-        say_next("the same command without --dry-run")
+        say("Next: the same command without --dry-run")
         return
     say(f"For you:            {files.table} (rank, p̂, interval, cost)")
     say(f"For the annotators: {files.annotators} (blind, shuffled: answer, verdict, minutes to fill in)")
@@ -155,6 +156,12 @@ def _tie_line(shortlisted: "Shortlisted") -> str:
         f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same {score}, {choice.n_tied_picked:,} of them are "
         f"in. Rule: {choice.tie_rule} (seed {choice.seed})."
     )
+
+
+def _show_known(shortlisted: "Shortlisted") -> None:
+    known = shortlisted.table["source"].to_pylist().count("verified")
+    if known:
+        say(f"{known:,} of them have a known answer already: paying for these buys a check, not a new answer.")
 
 
 def _show_solver(choice: "Choice") -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from budgetplan.cli.terminal import TerminalProgress, ask
+from budgetplan.cli.terminal import TerminalProgress, ask, stay_on
 from budgetplan.errors import ConfigError
 from budgetplan.project import Project
 
@@ -16,7 +16,9 @@ from budgetplan.project import Project
 def opened(log_file: Path | None, **flags: Any) -> Iterator[tuple[Project, Callable[[str], bool]]]:
     """A project with the flags that were given, and a way to ask the user."""
     with _logging_to(log_file), TerminalProgress() as progress:
-        yield Project(progress=progress, **flags), _asking(progress)
+        project = Project(progress=progress, **flags)
+        stay_on(project.settings.db)
+        yield project, _asking(progress)
 
 
 def _asking(progress: TerminalProgress) -> Callable[[str], bool]:

@@ -1,9 +1,11 @@
 """What the user sees while something lasts, and how errors look. Results go to stdout, everything else to stderr."""
 
 import logging
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -22,14 +24,14 @@ def stderr_console() -> "Console":
     """A console on the stderr of the moment (tests replace it)."""
     from rich.console import Console
 
-    return Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    return Console(file=sys.stderr, highlight=False, soft_wrap=True, emoji=False)
 
 
 def stdout_console() -> "Console":
     """A console for results."""
     from rich.console import Console
 
-    return Console(file=sys.stdout, highlight=False)
+    return Console(file=sys.stdout, highlight=False, emoji=False)
 
 
 def say(text: str) -> None:
@@ -45,8 +47,17 @@ def add_row(table: "Table", *cells: str) -> None:
 
 
 def say_next(command: str) -> None:
-    """Print the last line of every command: the one that comes next."""
-    say(f"Next: {command}")
+    """Print the last line of every command: the one that comes next, on the same store."""
+    say(f"Next: {command}{_store_option}")
+
+
+_store_option = ""
+
+
+def stay_on(db: Path) -> None:
+    """Let the next command that is named be one on this store."""
+    global _store_option  # noqa: PLW0603 - one command is one process
+    _store_option = "" if db == Path("budgetplan.duckdb") else f" --db {shlex.quote(str(db))}"
 
 
 class TerminalProgress:

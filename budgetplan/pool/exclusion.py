@@ -45,6 +45,12 @@ def excluded(table: pa.Table, exclusions: Sequence[Exclusion]) -> pa.BooleanArra
                     f"there is: {', '.join(known)}.",
                     hint=f"For example: --exclude {known[0]}=VALUE",
                 )
+        for exclusion in exclusions:
+            if not con.sql(f"SELECT count(*) FROM item WHERE {_test(exclusion)}").fetchall()[0][0]:
+                raise PoolError(
+                    f"--exclude {exclusion.column}={exclusion.value}: no item has this value.",
+                    hint="Nothing would be kept out. Look at the values of this column in your file.",
+                )
         tests = " OR ".join(_test(exclusion) for exclusion in exclusions) or "false"
         return (
             con.sql(f"SELECT coalesce({tests}, false) AS is_out FROM item").to_arrow_table()["is_out"].combine_chunks()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from textwrap import shorten
 from typing import Any
 
 from budgetplan.records import ModelIdentity, Sampling
@@ -35,4 +36,12 @@ def run_id_of(config: dict[str, Any]) -> str:
 def differences(config: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """What tells two runs apart, as `name: before → after`."""
     names = sorted(config.keys() | other.keys())
-    return [f"{name}: {other.get(name)} → {config.get(name)}" for name in names if config.get(name) != other.get(name)]
+    return [
+        f"{name}: {_short(other.get(name))} → {_short(config.get(name))}"
+        for name in names
+        if config.get(name) != other.get(name)
+    ]
+
+
+def _short(value: Any) -> str:
+    return shorten(str(value), 60, placeholder=" …")

@@ -45,7 +45,9 @@ def sample_round(
     return Sampled(n_samples, n_failed, n_truncated, n_tokens, time.monotonic() - started)
 
 
-def longest_seconds(engine: Engine, requests: Sequence[SampleRequest], n_samples: int, max_tokens: int) -> float:
+def longest_seconds(
+    engine: Engine, requests: Sequence[SampleRequest], n_prompts: int, n_samples: int, max_tokens: int
+) -> float:
     """Estimate how long `n_samples` completions take if each runs to `max_tokens`, from a trial on real prompts.
 
     The trial grows as long as it is quick, since engines are faster on many prompts at once; reading a prompt and
@@ -61,7 +63,7 @@ def longest_seconds(engine: Engine, requests: Sequence[SampleRequest], n_samples
         writing = max(some - one, 0.0) / max(some_tokens - one_tokens, 1)
         if time.monotonic() - started > QUICK_SECONDS or size > len(requests):
             break
-    return n_samples * (reading + writing * max_tokens)
+    return n_prompts * reading + n_samples * max_tokens * writing
 
 
 def _trial(engine: Engine, requests: Sequence[SampleRequest], max_tokens: int) -> tuple[float, int]:

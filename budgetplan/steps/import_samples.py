@@ -16,7 +16,7 @@ from budgetplan.records import Progress
 from budgetplan.steps.health import RunHealth, run_health
 from budgetplan.steps.pools import PoolSummary, fields_of, pool_id_of, store_pool
 from budgetplan.steps.probe_check import about_pool, carried_on, known_runs
-from budgetplan.steps.verify import verify_run
+from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.completions import import_samples as store_samples
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import IMPORTED, ProbeRun, save_run
@@ -40,6 +40,7 @@ def import_samples(
 
     The same rows again add nothing; other rows of the same model add to its samples.
     """
+    check_verifier(settings.verifier)
     progress.start("reading samples", None)
     pool, samples = read_samples(sources, fields=fields_of(settings), conflicts=conflicts)
     progress.finish()

@@ -21,7 +21,7 @@ from budgetplan.steps.missing import find_gaps
 from budgetplan.steps.pools import PoolSummary, fields_of, store_pool
 from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
 from budgetplan.steps.upkeep import merge_finished
-from budgetplan.steps.verify import verify_run
+from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.chunks import ChunkWriter, sole_sampler
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import ProbeRun, enter_probe_time, save_run
@@ -50,6 +50,7 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
 
     Raises Interrupted when the user stops it; samples finished by then are stored.
     """
+    check_verifier(settings.verifier)
     pool = read_pool(source, fields=fields_of(settings), conflicts=choices.conflicts)
     with sole_sampler(store.samples_folder):
         merge_finished(store)
@@ -141,7 +142,7 @@ def _ask_first(engine: Engine, checked: CheckedProbe, choices: ProbeChoices) -> 
         return
     trial = list(islice(checked.missing.requests(), TRIAL_SIZES[-1]))
     n_samples, max_tokens = checked.missing.n_samples, checked.sampling.max_tokens
-    seconds = longest_seconds(engine, trial, n_samples, max_tokens)
+    seconds = longest_seconds(engine, trial, checked.missing.gaps.num_rows, n_samples, max_tokens)
     if seconds > PATIENCE_SECONDS and not choices.confirm(
         f"There is no GPU here: {n_samples:,} samples of {checked.run.model} may take up to {_duration(seconds)} "
         f"(less where completions end before {max_tokens} tokens). Go on?"

@@ -23,6 +23,12 @@ GOLD_SAMPLE = 2_000
 """How many known answers are looked at to choose a verifier."""
 
 
+def check_verifier(asked: str | None) -> None:
+    """Raise VerifierError for a verifier that cannot be had, before anything is sampled or stored under its name."""
+    if asked not in (None, "auto"):
+        load_verifier(str(asked))
+
+
 def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> ProbeRun:
     """Bring a run's verdicts up to date under the verifier asked for; returns the run with the verifier it got."""
     verifier = load_verifier(auto_verifier(_some_golds(store, run.pool_id)) if asked == "auto" else asked)

@@ -184,6 +184,17 @@ def test_an_unknown_model_names_the_ways_on(run: Any, tmp_path: Path) -> None:
     assert not (tmp_path / "budgetplan.duckdb").exists()
 
 
+def test_the_next_command_stays_on_the_store(run: Any, rollouts: Path) -> None:
+    ended = run("import-samples", str(rollouts), "--db", "my store.duckdb")
+    assert ended.stdout.splitlines()[-1] == "Next: budgetplan rank --db 'my store.duckdb'"
+    assert run(*"import-samples rollouts.jsonl".split()).stdout.splitlines()[-1] == "Next: budgetplan rank"
+
+
+def test_an_unknown_verifier_is_met_before_anything_is_stored(run: Any, rollouts: Path) -> None:
+    assert "no verifier 'foo'" in run("import-samples", str(rollouts), "--verifier", "foo").stderr
+    assert not Path("budgetplan.duckdb").exists()
+
+
 def test_commands_are_registered_under_their_names() -> None:
     group: Any = typer.main.get_command(app)
     assert set(group.commands) == set(COMMANDS)

@@ -38,7 +38,6 @@ def test_what_is_no_exclusion(text: str) -> None:
         (["hard=true"], [True, False, False]),
         (['o"dd/~=x'], [False, False, True]),
         (["id=c"], [False, False, True]),
-        (["split=none"], [False, False, False]),
     ],
 )
 def test_values_are_compared_as_text(lines: Callable[..., str], exclusions: list[str], expected: list[bool]) -> None:

@@ -91,6 +91,8 @@ def test_excluded_items_stay_out_and_out_of_the_share(probed: Project) -> None:
     shortlisted = probed.shortlist("40%", exclude=["topic=t1"])
     assert all(int(name[1:]) % 2 == 0 for name in ids(shortlisted.table))
     assert (shortlisted.choice.n_pool, shortlisted.n_excluded, len(shortlisted.choice.order)) == (5, 5, 2)
+    with pytest.raises(PoolError, match="no item has this value"):
+        probed.shortlist("40%", exclude=["topic=t9"])
     with pytest.raises(PoolError, match="no item has a column 'split'"):
         probed.shortlist("40%", exclude=["split=test"])
 
