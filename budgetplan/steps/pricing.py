@@ -5,7 +5,7 @@ from budgetplan.errors import BudgetError
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.costs import Costs, parse_cost_column, parse_cost_per_item, unpriced
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import item_details
+from budgetplan.store.pools import own_column, own_column_names
 
 
 def item_costs(store: Store, pool_id: str, settings: Settings, candidates: Candidates) -> Costs:
@@ -17,14 +17,12 @@ def item_costs(store: Store, pool_id: str, settings: Settings, candidates: Candi
     if not settings.cost_column:
         return unpriced(len(candidates))
     with store.reading() as connection:
-        own = item_details(connection, pool_id, candidates.item_id)
-    column = settings.cost_column if settings.cost_column in own.column_names else "user_" + settings.cost_column
-    if column not in own.column_names:
-        raise BudgetError(
-            f"--cost-column {settings.cost_column}: the pool has no such column "
-            f"(it has: {', '.join(own.column_names[1:]) or 'none'}).",
-            hint="Name one of those, or give one cost for all: --cost-per-item 4usd",
-        )
-    return parse_cost_column(
-        settings.cost_column, own[column], candidates.item_id, candidates.eligible, settings.cost_unit
-    )
+        names = own_column_names(connection, pool_id)
+        if settings.cost_column not in names:
+            raise BudgetError(
+                f"--cost-column {settings.cost_column}: the pool has no such column "
+                f"(it has: {', '.join(names) or 'none'}).",
+                hint="Name one of those, or give one cost for all: --cost-per-item 4usd",
+            )
+        values = own_column(connection, pool_id, settings.cost_column)
+    return parse_cost_column(settings.cost_column, values, candidates.item_id, candidates.eligible, settings.cost_unit)

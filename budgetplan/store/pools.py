@@ -95,10 +95,7 @@ def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: 
 
     Values are text where they were text, else JSON. A column named like one of ours gets the prefix `user_`.
     """
-    found = connection.execute(
-        "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
-    ).fetchall()
-    names = [name for (name,) in found if name != DUPLICATES_KEY]
+    names = own_column_names(connection, pool_id)
     picks = "".join(
         f", json_extract_string(columns, '/{_pointer(name)}') AS \"{alias}\"" for name, alias in _aliases(names).items()
     )
@@ -111,6 +108,23 @@ def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: 
     ).to_arrow_table()
     connection.unregister("wanted")
     return details
+
+
+def own_column_names(connection: duckdb.DuckDBPyConnection, pool_id: str) -> list[str]:
+    """What the user calls their own columns, in alphabetical order."""
+    found = connection.execute(
+        "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
+    ).fetchall()
+    return [name for (name,) in found if name != DUPLICATES_KEY]
+
+
+def own_column(connection: duckdb.DuckDBPyConnection, pool_id: str, name: str) -> pa.ChunkedArray:
+    """One of the user's own columns as text, in file order."""
+    return connection.sql(
+        f"""SELECT json_extract_string(columns, '/{_pointer(name)}') AS value FROM pool_item
+            WHERE pool_id = ? ORDER BY row, item_id""",
+        params=[pool_id],
+    ).to_arrow_table()["value"]
 
 
 def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:

@@ -134,6 +134,16 @@ def test_base_wrong_takes_only_items_whose_first_sample_was_wrong(probed: Projec
     assert shortlisted.choice.exhausted
 
 
+def test_a_cost_column_may_be_named_like_one_of_ours(
+    project: Project, write_pool: Callable[..., Path], scripted: Any
+) -> None:
+    pool = write_pool([{"prompt": f"{n}+{n}=?", "answer": str(2 * n), "cost": 2} for n in range(10)])
+    scripted(right_below(4))
+    project.probe(pool)
+    shortlisted = with_settings(project, cost_column="cost", cost_unit="usd").shortlist("6usd", dry_run=True)
+    assert (shortlisted.table.num_rows, shortlisted.choice.spent) == (3, 6.0)
+
+
 def test_a_wrong_suffix_is_met_before_the_work(probed: Project) -> None:
     with pytest.raises(ConfigError, match="xlsx"):
         probed.shortlist("10%", out="mine.xlsx")
