@@ -1,4 +1,5 @@
 import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,13 +16,18 @@ ITEMS = pa.table(
 )
 
 
-@pytest.fixture
+@contextmanager
 def small_disk():
-    """No file may grow beyond 4 kB: a real failing write, as on a full disk."""
+    """No file may grow beyond 4 kB: a real failing write, as on a full disk.
+
+    Not a fixture: the limit holds for the whole process, and pytest's own report may be going to a file.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_files_appear_whole_and_together(tmp_path):
@@ -58,10 +64,10 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_is_an_error_that_names_the_path_and_leaves_nothing(tmp_path, name, small_disk):
+def test_a_full_disk_is_an_error_that_names_the_path_and_leaves_nothing(tmp_path, name):
     path = tmp_path / name
     path.write_text("old")
-    with pytest.raises(BudgetplanError) as caught, landing(path) as (file,):
+    with pytest.raises(BudgetplanError) as caught, small_disk(), landing(path) as (file,):
         WRITERS[name](ITEMS, file)
     assert str(path) in caught.value.message
     assert "too large" in caught.value.message
