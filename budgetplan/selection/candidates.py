@@ -42,13 +42,14 @@ class Candidates:
         def column(name: str, arrow: pa.DataType, null: Any, dtype: Any) -> NDArray[Any]:
             return np.asarray(table[name].cast(arrow).fill_null(null).to_numpy(), dtype=dtype)
 
+        sources = table["source"].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
         numbers = ("p_hat", "p_mean", "learnable", "agreement")
         return cls(
             item_id=table["item_id"].cast(pa.string()).combine_chunks(),
             **{name: column(name, pa.float64(), np.nan, np.float64) for name in numbers},
             k=column("k", pa.int64(), 0, np.int64),
             first_correct=column("first_correct", pa.int8(), UNKNOWN_FIRST, np.int8),
-            source=column("source", pa.string(), "", np.str_),
+            source=np.asarray(sources.dictionary, dtype=np.str_)[sources.indices],
             eligible=column("eligible", pa.bool_(), True, np.bool_),
         )
 

@@ -99,9 +99,7 @@ def choose(
     where the policy can rank no item.
     """
     scores = score(candidates, policy, seed)
-    paid_in = unpriced(len(candidates)) if budget.kind == "items" else costs
-    offer = _offer(candidates, scores, paid_in, budget)
-    picks = _pick(policy, offer, time_limit_seconds)
+    offer, picks = _buy(candidates, scores, costs, budget, time_limit_seconds)
     order = scores.best_first(offer.index[picks.taken])
     tied, tied_picked = _split_ties(picks.tied_by, picks.taken)
     return Choice(
@@ -121,6 +119,22 @@ def choose(
         tie_rule=picks.tie_rule,
         solver=picks.solver,
     )
+
+
+def bought(
+    candidates: Candidates, policy: Policy, costs: Costs, budget: Budget, *, seed: int, time_limit_seconds: float
+) -> NDArray[np.intp]:
+    """Only the rows that `choose` would pick, in file order, without what it says about them; raises the same."""
+    offer, picks = _buy(candidates, score(candidates, policy, seed), costs, budget, time_limit_seconds)
+    return offer.index[picks.taken]
+
+
+def _buy(
+    candidates: Candidates, scores: Scores, costs: Costs, budget: Budget, time_limit_seconds: float
+) -> tuple[_Offer, _Picks]:
+    paid_in = unpriced(len(candidates)) if budget.kind == "items" else costs
+    offer = _offer(candidates, scores, paid_in, budget)
+    return offer, _pick(scores.policy, offer, time_limit_seconds)
 
 
 def _offer(candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget) -> _Offer:
@@ -162,6 +176,13 @@ def _top(value: NDArray[np.float64], key: NDArray[np.uint64], count: int) -> NDA
 
 def _split_ties(tied_by: tuple[NDArray[np.generic], ...], taken: NDArray[np.bool_]) -> tuple[int, int]:
     """Count the items of all groups of equals that were bought in part, and how many of them were bought."""
+    if taken.all() or not taken.any():
+        return 0, 0
+    value = tied_by[0]
+    near = (value >= value[taken].min()) & (value <= value[~taken].max())  # all that a split group can hold
+    if not near.any():
+        return 0, 0
+    tied_by, taken = tuple(key[near] for key in tied_by), taken[near]
     order = np.lexsort(tied_by)
     new = np.zeros(len(order), dtype=np.bool_)
     new[0] = True

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetplan.errors import BudgetError, NothingToDo
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.choose import Choice, choose
+from budgetplan.selection.choose import Choice, bought
 from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 
@@ -36,33 +36,31 @@ def compare(candidates: Candidates, costs: Costs, chosen: Choice, time_limit_sec
     """Spend the chosen budget under every policy; the limit holds for each of the others."""
     rows = []
     for policy in Policy:
-        order = chosen.order
+        picked = chosen.order
         if policy != chosen.policy:
-            order = _order(candidates, policy, costs, chosen, time_limit_seconds)
-        rows.append(_row(policy, candidates, costs, chosen, order))
+            picked = _picked(policy, candidates, costs, chosen, time_limit_seconds)
+        rows.append(_row(policy, candidates, costs, chosen, picked))
     return rows
 
 
-def _order(
-    candidates: Candidates, policy: Policy, costs: Costs, chosen: Choice, time_limit_seconds: float
+def _picked(
+    policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, time_limit_seconds: float
 ) -> NDArray[np.intp]:
     try:
-        return choose(
-            candidates, policy, costs, chosen.budget, seed=chosen.seed, time_limit_seconds=time_limit_seconds
-        ).order
+        return bought(candidates, policy, costs, chosen.budget, seed=chosen.seed, time_limit_seconds=time_limit_seconds)
     except (NothingToDo, BudgetError):  # no item, or none that is cheap enough, for this policy alone
         return np.zeros(0, dtype=np.intp)
 
 
-def _row(policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, order: NDArray[np.intp]) -> PolicyRow:
-    verified = order[candidates.verified[order]]
+def _row(policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, picked: NDArray[np.intp]) -> PolicyRow:
+    verified = picked[candidates.verified[picked]]
     return PolicyRow(
         policy=policy,
-        items=len(order),
+        items=len(picked),
         verified=len(verified),
         mean_p_hat=float(candidates.p_hat[verified].mean()) if verified.size else None,
         mean_learnable=float(candidates.learnable[verified].mean()) if verified.size else None,
-        spent=costs.total(order),
+        spent=costs.total(picked),
         unit=costs.unit,
-        shared=len(np.intersect1d(order, chosen.order, assume_unique=True)),
+        shared=len(np.intersect1d(picked, chosen.order, assume_unique=True)),
     )

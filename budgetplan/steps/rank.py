@@ -13,8 +13,9 @@ from budgetplan.difficulty.histogram import Bin, histogram
 from budgetplan.difficulty.posterior import Prior
 from budgetplan.records import Progress
 from budgetplan.selection.candidates import SIGNALS, VERIFIED
+from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
-from budgetplan.selection.scores import score
+from budgetplan.selection.scores import Scores, score
 from budgetplan.steps.columns import Ranked, output_table
 from budgetplan.steps.estimates import PoolEstimates, pool_estimates
 from budgetplan.steps.pricing import item_costs
@@ -54,25 +55,30 @@ def rank(store: Store, settings: Settings, wanted: str | None, out: Path | None,
     if out:
         check_suffix(out)
     run = ready_run(store, wanted, progress)
-    estimates = pool_estimates(store, run, settings.group_size)
     policy = Policy(settings.policy)
-    candidates = estimates.candidates()
-    scores = score(candidates, policy, settings.seed)
-    costs = item_costs(store, run.pool_id, settings, candidates)
+    with store.reading():  # opened once for all that is read below
+        estimates = pool_estimates(store, run, settings.group_size)
+        candidates = estimates.candidates()
+        costs = item_costs(store, run.pool_id, settings, candidates)
+        ranked = _ranked(score(candidates, policy, settings.seed), costs)
+        table = output_table(store, estimates, policy, ranked, full=out is not None)
+    if out:
+        with landing(out) as (file,):
+            write_table(table, file)
+    return Ranking(standing_of(run, estimates, policy, settings.group_size), table, out)
+
+
+def _ranked(scores: Scores, costs: Costs) -> Ranked:
+    """The whole pool, best first; items that the policy cannot rank come last, without a rank."""
     ranking = scores.ranking()
     order = np.concatenate([ranking, np.flatnonzero(~scores.candidate)])
     places = np.arange(1, len(order) + 1)
-    ranked = Ranked(
+    return Ranked(
         order=order,
         rank=pa.array(places, mask=places > len(ranking)),
         score=scores.score[order],
         cost=costs.values[order],
     )
-    table = output_table(store, estimates, policy, ranked, full=out is not None)
-    if out:
-        with landing(out) as (file,):
-            write_table(table, file)
-    return Ranking(standing_of(run, estimates, policy, settings.group_size), table, out)
 
 
 def standing_of(run: ProbeRun, estimates: PoolEstimates, policy: Policy, group_size: int) -> Standing:

@@ -77,14 +77,15 @@ def shortlist(
         check_suffix(choices.out)
     policy = Policy(settings.policy)
     run = ready_run(store, wanted, progress)
-    estimates = pool_estimates(store, run, settings.group_size)
-    eligible = _eligible(store, run.pool_id, choices.exclude)
-    candidates = estimates.candidates(eligible)
-    costs = item_costs(store, run.pool_id, settings, candidates)
-    choice = choose(candidates, policy, costs, budget, seed=settings.seed)
+    with store.reading():  # opened once for all that is read below
+        estimates = pool_estimates(store, run, settings.group_size)
+        eligible = _eligible(store, run.pool_id, choices.exclude)
+        candidates = estimates.candidates(eligible)
+        costs = item_costs(store, run.pool_id, settings, candidates)
+        choice = choose(candidates, policy, costs, budget, seed=settings.seed)
+        ranked = Ranked(choice.order, pa.array(np.arange(1, len(choice.order) + 1)), choice.score, choice.cost)
+        table = output_table(store, estimates, policy, ranked, full=True)
     comparison = compare(candidates, costs, choice)
-    ranked = Ranked(choice.order, pa.array(np.arange(1, len(choice.order) + 1)), choice.score, choice.cost)
-    table = output_table(store, estimates, policy, ranked, full=True)
     result = Shortlisted(
         standing=standing_of(run, estimates, policy, settings.group_size),
         choice=choice,

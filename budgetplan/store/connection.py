@@ -30,6 +30,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._reader: duckdb.DuckDBPyConnection | None = None
 
     @property
     def samples_folder(self) -> Path:
@@ -38,7 +39,10 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open for queries; several processes may read at once."""
+        """Open for queries; several processes may read at once. Inside another reading, its connection is shared."""
+        if self._reader:
+            yield self._reader
+            return
         if not self.path.exists():
             raise NothingToDo(
                 f"there is no store at {self.path}.",
@@ -47,11 +51,19 @@ class Store:
         with self._open(read_only=True) as connection:
             outdated = _version(connection, self.path) < len(MIGRATIONS)
             if not outdated:
-                with _failures_named(self.path):
+                with _failures_named(self.path), self._shared(connection):
                     yield connection
         if outdated:
-            with self.writing() as connection:
+            with self.writing() as connection, self._shared(connection):
                 yield connection
+
+    @contextmanager
+    def _shared(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        self._reader = connection
+        try:
+            yield
+        finally:
+            self._reader = None
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
