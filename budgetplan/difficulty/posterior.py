@@ -61,7 +61,12 @@ class _Counts:
         counted = k > 0
         base = int(k.max(initial=0)) + 1
         codes = k[counted].astype(np.int64) * base + n_correct[counted]
-        pairs, pair_of, items = np.unique(codes, return_inverse=True, return_counts=True)
+        if base**2 <= len(codes):  # counting is quicker than sorting
+            items = np.bincount(codes, minlength=base**2)
+            pairs = np.flatnonzero(items)
+            pair_of, items = (np.cumsum(items > 0) - 1)[codes], items[pairs]
+        else:
+            pairs, pair_of, items = np.unique(codes, return_inverse=True, return_counts=True)
         return cls((pairs % base).astype(float), (pairs // base).astype(float), items.astype(float), pair_of, counted)
 
 

@@ -18,6 +18,17 @@ def tie_keys(item_id: pa.StringArray, seed: int, purpose: str) -> NDArray[np.uin
 
     Different purposes draw independently, so that two policies do not break their ties alike.
     """
+    return keyed(id_hashes(item_id), seed, purpose)
+
+
+def keyed(hashes: NDArray[np.uint64], seed: int, purpose: str) -> NDArray[np.uint64]:
+    """Turn `id_hashes` into `tie_keys`; the hashes serve any number of seeds and purposes."""
+    salt = np.array([seed % 2**64, zlib.crc32(purpose.encode())], dtype=np.uint64)
+    return _mixed(hashes ^ _mixed(_mixed(salt[:1]) ^ salt[1:]))
+
+
+def id_hashes(item_id: pa.StringArray) -> NDArray[np.uint64]:
+    """Hash every id by itself, eight bytes at a time."""
     if not len(item_id):
         return np.zeros(0, dtype=np.uint64)
     length = np.asarray(pc.binary_length(item_id), dtype=np.int64)
@@ -26,11 +37,10 @@ def tie_keys(item_id: pa.StringArray, seed: int, purpose: str) -> NDArray[np.uin
     words = np.frombuffer(
         padded.buffers()[2], dtype="<u8", count=len(padded) * width // _WORD, offset=padded.offset * width
     )
-    salt = np.array([seed % 2**64, zlib.crc32(purpose.encode())], dtype=np.uint64)
-    key: NDArray[np.uint64] = _mixed(_mixed(salt[:1]) ^ salt[1:]) ^ length.astype(np.uint64)
+    hashes: NDArray[np.uint64] = length.astype(np.uint64)
     for place, column in enumerate(words.reshape(len(padded), -1).T):
-        key = np.where(length > place * _WORD, _mixed(key ^ column), key)
-    return key
+        hashes = np.where(length > place * _WORD, _mixed(hashes ^ column), hashes)
+    return hashes
 
 
 def uniform(keys: NDArray[np.uint64]) -> NDArray[np.float64]:

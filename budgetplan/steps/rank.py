@@ -54,9 +54,8 @@ def rank(store: Store, settings: Settings, wanted: str | None, out: Path | None,
     """Estimate and rank; `out` (JSONL, CSV or Parquet by its ending) gets every item."""
     if out:
         check_suffix(out)
-    run = ready_run(store, wanted, progress)
     policy = Policy(settings.policy)
-    with store.reading():  # opened once for all that is read below
+    with ready_run(store, wanted, progress) as run:
         estimates = pool_estimates(store, run, settings.group_size)
         candidates = estimates.candidates()
         costs = item_costs(store, run.pool_id, settings, candidates)

@@ -1,5 +1,8 @@
 """What every command that reads a run does first: merge chunks that a killed probe left, judge what has no verdict."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from budgetplan.records import Progress
 from budgetplan.steps.verify import verify_run
 from budgetplan.store.chunks import chunk_files
@@ -26,10 +29,18 @@ def merge_finished(store: Store) -> int:
     return added
 
 
-def ready_run(store: Store, wanted: str | None, progress: Progress) -> ProbeRun:
-    """The run to work on (the last used where none is named), all of its samples merged and judged."""
+@contextmanager
+def ready_run(store: Store, wanted: str | None, progress: Progress) -> Iterator[ProbeRun]:
+    """The run to work on (the last used where none is named), all of its samples merged and judged.
+
+    Inside, the store is open for reading, once for all that is read there.
+    """
     merge_finished(store)
     with store.reading() as connection:
         run = find_run(connection, wanted)
-        pending = has_pending(connection, run.run_id, run.verdicts_by)
-    return verify_run(store, run, run.verifier, progress) if pending else run
+        if not has_pending(connection, run.run_id, run.verdicts_by):
+            yield run
+            return
+    run = verify_run(store, run, run.verifier, progress)
+    with store.reading():
+        yield run

@@ -86,7 +86,7 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
         f"""SELECT p.item_id, id, other_ids, {counts}, first::VARCHAR AS first
             FROM (SELECT item_id, row, ids[1] AS id, ids[2:] AS other_ids FROM pool_item WHERE pool_id = $pool) AS p
             LEFT JOIN (
-                SELECT item_id, {filters}, any_value(outcome) FILTER (sample_index = 0) AS first
+                SELECT item_id, {filters}, max(CASE WHEN sample_index = 0 THEN outcome END) AS first
                 FROM verdict WHERE run_id = $run AND verifier = $verifier GROUP BY item_id) USING (item_id)
             ORDER BY row, p.item_id""",
         params={"run": run_id, "pool": pool_id, "verifier": verifier},
@@ -130,3 +130,21 @@ def truncated_share(connection: duckdb.DuckDBPyConnection, run_id: str) -> float
         [run_id],
     )
     return float(share)
+
+
+def most_frequent_answers(
+    connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, item_ids: pa.ChunkedArray
+) -> pa.Array:
+    """The answer that a run's samples gave most often, as the model wrote it, for each of the items; null for none."""
+    connection.register("asked", pa.table({"item_id": item_ids}))
+    rows = connection.execute(
+        """SELECT item_id, max_by(extracted, n) FROM (
+               SELECT item_id, min(extracted) AS extracted, count(*) AS n FROM verdict SEMI JOIN asked USING (item_id)
+               WHERE run_id = ? AND verifier = ? AND answer_key IS NOT NULL
+               GROUP BY item_id, answer_key ORDER BY item_id, answer_key)
+           GROUP BY item_id""",
+        [run_id, verifier],
+    ).fetchall()
+    connection.unregister("asked")
+    answers = dict(rows)
+    return pa.array([answers.get(item_id) for item_id in item_ids.to_pylist()], pa.string())
