@@ -1,22 +1,25 @@
 """The pool as the policies see it: one row per item, in columns.
 
-Invariant: every item of the pool is here, also those without an estimate and those kept out of shortlists, since a
-budget in percent is a share of the pool and not of what could be estimated.
+Invariant: every item of the pool is here, also those without an estimate, those already bought and those kept out of
+shortlists, since a budget in percent is a share of the pool and not of what could be estimated or is left.
 """
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from budgetplan.selection.ties import id_hashes
+
 VERIFIED = "verified"
 SIGNALS = "signals"
 UNKNOWN_FIRST = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """Columns of equal length; numbers that an item does not have are nan."""
 
@@ -29,6 +32,7 @@ class Candidates:
     agreement: NDArray[np.float64]
     source: NDArray[np.str_]  # "verified": ranked by p; "signals": ranked by agreement; "": cannot be ranked
     eligible: NDArray[np.bool_]  # False: kept out of every shortlist, and no part of the pool a share is taken of
+    available: NDArray[np.bool_]  # False: already bought or out for annotation; in the pool, but not picked again
 
     def __post_init__(self) -> None:
         lengths = {field.name: len(getattr(self, field.name)) for field in fields(self)}
@@ -37,13 +41,18 @@ class Candidates:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> Self:
-        """Take the columns of the same names; null means: no such number, not known, no source, eligible."""
+        """Take the columns of the same names; null means: no such number, not known, no source, eligible, available.
+
+        Without a column `available` every item is.
+        """
 
         def column(name: str, arrow: pa.DataType, null: Any, dtype: Any) -> NDArray[Any]:
             return np.asarray(table[name].cast(arrow).fill_null(null).to_numpy(), dtype=dtype)
 
         sources = table["source"].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
         numbers = ("p_hat", "p_mean", "learnable", "agreement")
+        if "available" not in table.column_names:
+            table = table.append_column("available", pa.nulls(table.num_rows, pa.bool_()))
         return cls(
             item_id=table["item_id"].cast(pa.string()).combine_chunks(),
             **{name: column(name, pa.float64(), np.nan, np.float64) for name in numbers},
@@ -51,17 +60,23 @@ class Candidates:
             first_correct=column("first_correct", pa.int8(), UNKNOWN_FIRST, np.int8),
             source=np.asarray(sources.dictionary, dtype=np.str_)[sources.indices],
             eligible=column("eligible", pa.bool_(), True, np.bool_),
+            available=column("available", pa.bool_(), True, np.bool_),
         )
 
     def __len__(self) -> int:
         return len(self.k)
 
-    @property
+    @cached_property
+    def id_hashes(self) -> NDArray[np.uint64]:
+        """Hash every item's id, for tie breaks."""
+        return id_hashes(self.item_id)
+
+    @cached_property
     def verified(self) -> NDArray[np.bool_]:
         """Mark the items whose correctness is known, with at least one counted sample."""
         return np.asarray((self.source == VERIFIED) & ~np.isnan(self.p_mean), dtype=np.bool_)
 
-    @property
+    @cached_property
     def location(self) -> NDArray[np.float64]:
         """Place every item between hard (0) and easy (1): posterior mean if verified, else agreement, else nan.
 

@@ -3,7 +3,7 @@
 Invariant: the picks never cost more than the budget, and depend on the seed and the items, not on the row order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from budgetplan.errors import NothingToDo
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.costs import Costs, unpriced
+from budgetplan.selection.costs import Costs
 from budgetplan.selection.knapsack import fill, pack
 from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import Scores, score
-from budgetplan.selection.spending import below_cheapest, capacity_of
+from budgetplan.selection.spending import below_cheapest, capacity_of, costs_under
 
 _TIES_BY_KEY = "equal scores: lowest seeded hash of the item_id first"
 _TIES_BY_SOLVER = "equal score and cost: lowest seeded hash of the item_id first; equally good combinations: the solver"
+
+
+NONE_RESERVED: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class Solver:
 class Choice:
     """The picks, best first: `order` indexes the candidates' columns, `score` and `cost` go with it.
 
+    `left` of the budget buys nothing more, in `left_unit`: "items" for a budget in items, else the unit of the costs.
     `n_tied_at_cut` items are equal to the last picks, of which `n_tied_picked` were picked by the tie rule; both 0 when
     the cut falls between two scores. `exhausted`: every candidate was bought and budget is left.
     """
@@ -52,6 +56,8 @@ class Choice:
     cost: NDArray[np.float64]
     spent: float
     unit: str
+    left: float
+    left_unit: str
     n_pool: int
     n_candidates: int
     exhausted: bool
@@ -89,17 +95,21 @@ def choose(
     budget: Budget,
     *,
     seed: int = 0,
+    reserved: NDArray[np.intp] = NONE_RESERVED,
     time_limit_seconds: float = 10.0,
 ) -> Choice:
     """Pick what the budget buys: the top floor(p·N) at equal costs, else the most summed value (knapsack).
 
-    N and the total a share is taken of are all eligible items, also those without an estimate. random and base-wrong
-    maximise nothing: at unequal costs they take items in their seeded order and skip what no longer fits. Raises
-    BudgetError for a budget below the cheapest item, above the pool or in another unit than the costs, and NothingToDo
-    where the policy can rank no item.
+    N and the total a share is taken of are all eligible items, also those without an estimate and those already bought.
+    random and base-wrong maximise nothing: at unequal costs they take items in their seeded order and skip what no
+    longer fits. `reserved` rows are paid out of the same budget first, and are not picked. Raises BudgetError for a
+    budget below the cheapest item, above what is left to buy or in another unit than the costs, and NothingToDo where
+    the policy can rank no item that is left.
     """
     scores = score(candidates, policy, seed)
-    offer, picks = _buy(candidates, scores, costs, budget, time_limit_seconds)
+    paid_in = costs_under(budget, costs)
+    offer = _offer(candidates, scores, paid_in, budget, reserved)
+    picks = _pick(policy, offer, time_limit_seconds)
     order = scores.best_first(offer.index[picks.taken])
     tied, tied_picked = _split_ties(picks.tied_by, picks.taken)
     return Choice(
@@ -111,6 +121,8 @@ def choose(
         cost=costs.values[order],
         spent=costs.total(order),
         unit=costs.unit,
+        left=(offer.capacity - int(offer.quanta[picks.taken].sum())) / paid_in.quanta_per_unit,
+        left_unit=paid_in.unit,
         n_pool=int(candidates.eligible.sum()),
         n_candidates=len(offer.index),
         exhausted=bool(picks.taken.all()) and int(offer.quanta.sum()) < offer.capacity,
@@ -122,26 +134,30 @@ def choose(
 
 
 def bought(
-    candidates: Candidates, policy: Policy, costs: Costs, budget: Budget, *, seed: int, time_limit_seconds: float
+    candidates: Candidates,
+    policy: Policy,
+    costs: Costs,
+    budget: Budget,
+    *,
+    seed: int,
+    reserved: NDArray[np.intp],
+    time_limit_seconds: float,
 ) -> NDArray[np.intp]:
     """Only the rows that `choose` would pick, in file order, without what it says about them; raises the same."""
-    offer, picks = _buy(candidates, score(candidates, policy, seed), costs, budget, time_limit_seconds)
-    return offer.index[picks.taken]
+    scores = score(candidates, policy, seed)
+    offer = _offer(candidates, scores, costs_under(budget, costs), budget, reserved)
+    return offer.index[_pick(policy, offer, time_limit_seconds).taken]
 
 
-def _buy(
-    candidates: Candidates, scores: Scores, costs: Costs, budget: Budget, time_limit_seconds: float
-) -> tuple[_Offer, _Picks]:
-    paid_in = unpriced(len(candidates)) if budget.kind == "items" else costs
-    offer = _offer(candidates, scores, paid_in, budget)
-    return offer, _pick(scores.policy, offer, time_limit_seconds)
-
-
-def _offer(candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget) -> _Offer:
-    index = np.flatnonzero(scores.candidate)
+def _offer(
+    candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget, reserved: NDArray[np.intp]
+) -> _Offer:
+    offered = scores.candidate.copy()
+    offered[reserved] = False
+    index = np.flatnonzero(offered)
     if not index.size:
         raise _nothing_to_rank(candidates, scores.policy)
-    capacity = capacity_of(budget, paid_in, candidates.eligible)
+    capacity = capacity_of(budget, paid_in, candidates) - int(paid_in.quanta[reserved].sum())
     quanta, tie_key = paid_in.quanta[index], scores.tie_key[index]
     if quanta.min() > capacity:
         cheapest = int(index[np.lexsort((tie_key, quanta))[0]])
@@ -198,6 +214,12 @@ def _split_ties(tied_by: tuple[NDArray[np.generic], ...], taken: NDArray[np.bool
 def _nothing_to_rank(candidates: Candidates, policy: Policy) -> NothingToDo:
     if not candidates.eligible.any():
         return NothingToDo("every item of the pool is kept out of shortlists.", hint="Loosen --exclude.")
+    whole_pool = replace(candidates, available=np.ones_like(candidates.available))
+    if score(whole_pool, policy, seed=0).candidate.any():
+        return NothingToDo(
+            f"every item that policy {policy} can rank is already bought or out for annotation.",
+            hint="Bring the labels in: budgetplan ingest FILE, or take back what is out: budgetplan recall SHORTLIST",
+        )
     if np.any(candidates.eligible & ~np.isnan(candidates.location)):
         return NothingToDo(
             f"policy {policy} needs items with a known answer, and found none that it can rank.",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetplan.errors import BudgetError, NothingToDo
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.choose import Choice, bought
+from budgetplan.selection.choose import NONE_RESERVED, Choice, bought
 from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 
@@ -32,24 +32,33 @@ class PolicyRow:
     shared: int
 
 
-def compare(candidates: Candidates, costs: Costs, chosen: Choice, time_limit_seconds: float = 2.0) -> list[PolicyRow]:
-    """Spend the chosen budget under every policy; the limit holds for each of the others."""
-    rows = []
-    for policy in Policy:
-        picked = chosen.order
-        if policy != chosen.policy:
-            picked = _picked(policy, candidates, costs, chosen, time_limit_seconds)
-        rows.append(_row(policy, candidates, costs, chosen, picked))
-    return rows
+def compare(
+    candidates: Candidates,
+    costs: Costs,
+    chosen: Choice,
+    reserved: NDArray[np.intp] = NONE_RESERVED,
+    time_limit_seconds: float = 2.0,
+) -> list[PolicyRow]:
+    """Spend the chosen budget, less the `reserved` rows, under every policy; the limit holds for each of the others."""
 
+    def picked(policy: Policy) -> NDArray[np.intp]:
+        try:
+            return bought(
+                candidates,
+                policy,
+                costs,
+                chosen.budget,
+                seed=chosen.seed,
+                reserved=reserved,
+                time_limit_seconds=time_limit_seconds,
+            )
+        except (NothingToDo, BudgetError):  # no item, or none that is cheap enough, for this policy alone
+            return np.zeros(0, dtype=np.intp)
 
-def _picked(
-    policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, time_limit_seconds: float
-) -> NDArray[np.intp]:
-    try:
-        return bought(candidates, policy, costs, chosen.budget, seed=chosen.seed, time_limit_seconds=time_limit_seconds)
-    except (NothingToDo, BudgetError):  # no item, or none that is cheap enough, for this policy alone
-        return np.zeros(0, dtype=np.intp)
+    return [
+        _row(policy, candidates, costs, chosen, chosen.order if policy == chosen.policy else picked(policy))
+        for policy in Policy
+    ]
 
 
 def _row(policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, picked: NDArray[np.intp]) -> PolicyRow:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.policy import Policy
-from budgetplan.selection.ties import tie_keys, uniform
+from budgetplan.selection.ties import keyed, uniform
 
 _NOISE_DECIMALS = 12
 
@@ -36,14 +36,14 @@ class Scores:
 
 
 def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
-    """Score the eligible items by one policy.
+    """Score the eligible items that are still available by one policy.
 
     hard, easy: the place between hard and easy (`Candidates.location`). middle: distance to the median of that place
     over the eligible items; at equal K that is the order by distance to the median p̂ (section 2.3 of the paper).
-    random: a seeded uniform number, for every eligible item. base-wrong: 0 for the verified items whose first sample
+    random: a seeded uniform number, for every such item. base-wrong: 0 for the verified items whose first sample
     was not correct, all equal, so that keys decide. learnable: as estimated; items with signals only have none.
     """
-    keys = tie_keys(candidates.item_id, seed, policy)
+    keys = keyed(candidates.id_hashes, seed, policy)
     eligible, place = candidates.eligible, candidates.location
     match policy:
         case Policy.HARD:
@@ -60,7 +60,7 @@ def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
             value = 1.0 - ranked_by
         case Policy.LEARNABLE:
             ranked_by = value = np.where(candidates.verified, candidates.learnable, np.nan)
-    is_candidate = eligible & ~np.isnan(ranked_by)
+    is_candidate = eligible & candidates.available & ~np.isnan(ranked_by)
     return Scores(
         policy=policy,
         score=np.where(is_candidate, ranked_by, np.nan),

@@ -1,35 +1,42 @@
 """What a budget amounts to on this pool.
 
-Invariant: a budget that cannot buy a single item, exceeds the pool or is in another unit than the costs never gets
-through; the error names the amounts and the way on.
+Invariant: a budget that cannot buy a single item, exceeds what is left to buy or is in another unit than the costs
+never gets through; the error names the amounts and the way on.
 """
 
 import math
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-
 from budgetplan.errors import BudgetError
 from budgetplan.selection.amounts import HOURS, ITEMS, SHARE, Amount
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.costs import Costs
+from budgetplan.selection.costs import Costs, unpriced
+
+_MICRO = 10**6  # amounts are written with six decimals
 
 
-def capacity_of(budget: Budget, costs: Costs, eligible: NDArray[np.bool_]) -> int:
+def costs_under(budget: Budget, costs: Costs) -> Costs:
+    """What the budget is spent in: whole items where it counts items, else the costs."""
+    return unpriced(len(costs.quanta)) if budget.kind == "items" else costs
+
+
+def affordable_items(budget: Budget, costs: Costs, candidates: Candidates) -> int:
+    """How many items of average cost the budget buys."""
+    paid_in = costs_under(budget, costs)
+    pool = int(paid_in.quanta[candidates.eligible].sum())
+    return capacity_of(budget, paid_in, candidates) * int(candidates.eligible.sum()) // max(pool, 1)
+
+
+def capacity_of(budget: Budget, costs: Costs, candidates: Candidates) -> int:
     """Turn the budget into whole quanta of the costs' unit; a share is one of the summed cost of all eligible items."""
-    pool = int(costs.quanta[eligible].sum())
-    if budget.unit == SHARE:
-        return math.floor(budget.amount * pool)
-    if budget.unit != costs.unit:
+    pool = int(costs.quanta[candidates.eligible].sum())
+    left = int(costs.quanta[candidates.eligible & candidates.available].sum())
+    if budget.unit not in (SHARE, costs.unit):
         raise _wrong_unit(budget, costs)
-    capacity = math.floor(budget.amount * costs.quanta_per_unit)
-    if capacity > pool:
-        raise BudgetError(
-            f"budget {budget} is above the pool ({costs.amount(pool)}).",
-            hint="Lower it: budgetplan shortlist --budget 100%",
-        )
+    capacity = math.floor(budget.amount * (pool if budget.unit == SHARE else costs.quanta_per_unit))
+    if 0 < left < capacity:  # what is left for nothing is always bought
+        raise _above_what_is_left(budget, costs, pool, left)
     return capacity
 
 
@@ -46,6 +53,20 @@ def below_cheapest(budget: Budget, costs: Costs, candidates: Candidates, cheapes
     return BudgetError(
         f"budget {have} is below the cheapest item ({candidates.item_id[cheapest].as_py()}, {costs.amount(quanta)}).",
         hint=f"Raise it: budgetplan shortlist --budget {enough.as_argument()}",
+    )
+
+
+def _above_what_is_left(budget: Budget, costs: Costs, pool: int, left: int) -> BudgetError:
+    if left == pool:
+        return BudgetError(
+            f"budget {budget} is above the pool ({costs.amount(pool)}).",
+            hint="Lower it: budgetplan shortlist --budget 100%",
+        )
+    affordable = Amount(Fraction(left * _MICRO // costs.quanta_per_unit, _MICRO), costs.unit)
+    return BudgetError(
+        f"budget {budget} is above what is left to buy: {costs.amount(left)} "
+        f"({costs.amount(pool - left)} of {costs.amount(pool)} bought or out for annotation).",
+        hint=f"Lower it: budgetplan shortlist --budget {affordable.as_argument()}",
     )
 
 

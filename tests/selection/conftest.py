@@ -5,7 +5,7 @@ import pytest
 from budgetplan.selection.candidates import SIGNALS, VERIFIED, Candidates
 
 
-def _pool(p_hat=(), agreement=(), k=10, first_correct=None, eligible=None, nothing=0):
+def _pool(p_hat=(), agreement=(), k=10, first_correct=None, eligible=None, available=None, nothing=0):
     """Items with p̂ first, then items with agreement only, then `nothing` items with neither."""
     n_known, n_signals = len(p_hat), len(agreement)
     items = n_known + n_signals + nothing
@@ -24,12 +24,13 @@ def _pool(p_hat=(), agreement=(), k=10, first_correct=None, eligible=None, nothi
         agreement=np.concatenate([np.full(n_known, np.nan), np.asarray(agreement, float), np.full(nothing, np.nan)]),
         source=np.array([VERIFIED] * n_known + [SIGNALS] * n_signals + [""] * nothing, dtype=np.str_),
         eligible=np.ones(items, np.bool_) if eligible is None else np.asarray(eligible, np.bool_),
+        available=np.ones(items, np.bool_) if available is None else np.asarray(available, np.bool_),
     )
 
 
 def _take(pool, rows):
     """The same items in another row order."""
-    columns = {name: getattr(pool, name) for name in Candidates.__slots__}
+    columns = {name: getattr(pool, name) for name in Candidates.__dataclass_fields__}
     rows = np.asarray(rows)
     return Candidates(**{name: c.take(pa.array(rows)) if name == "item_id" else c[rows] for name, c in columns.items()})
 

@@ -29,8 +29,14 @@ def test_a_table_with_nulls_becomes_columns():
     assert len(pool) == 3
 
 
+def test_without_a_column_every_item_is_available_and_null_means_the_same():
+    assert Candidates.from_table(TABLE).available.tolist() == [True, True, True]
+    told = TABLE.append_column("available", pa.array([False, None, True]))
+    assert Candidates.from_table(told).available.tolist() == [False, True, True]
+
+
 def test_columns_of_different_length_are_refused():
     pool = Candidates.from_table(TABLE)
-    columns = {name: getattr(pool, name) for name in Candidates.__slots__}
+    columns = {name: getattr(pool, name) for name in Candidates.__dataclass_fields__}
     with pytest.raises(ValueError, match="different length"):
         Candidates(**columns | {"k": np.array([1])})

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -104,6 +105,34 @@ def test_the_share_is_taken_of_all_eligible_items_estimated_or_not(pool_of):
     pool = pool_of([0.1] * 10, nothing=20, eligible=[True] * 20 + [False] * 10)
     choice = choose(pool, Policy.HARD, unpriced(30), parse_budget("20%"))
     assert (choice.n_pool, choice.n_candidates, len(choice.order)) == (20, 10, 4)
+
+
+def test_a_later_round_takes_its_share_of_the_whole_pool_and_nothing_twice(pool_of):
+    pool = pool_of([i / 20 for i in range(20)], k=20)
+    first = choose(pool, Policy.HARD, unpriced(20), parse_budget("20%"))
+    left = np.ones(20, np.bool_)
+    left[first.order] = False
+    again = replace(pool, available=left)
+    second = choose(again, Policy.HARD, unpriced(20), parse_budget("20%"))
+    assert (first.order.tolist(), second.order.tolist()) == ([0, 1, 2, 3], [4, 5, 6, 7])
+    assert (second.n_pool, second.n_candidates) == (20, 16)
+
+
+@pytest.mark.parametrize("policy", [Policy.HARD, Policy.LEARNABLE, Policy.RANDOM])
+def test_when_everything_is_bought_it_says_so(pool_of, policy):
+    pool = pool_of([0.1, 0.5], available=[False, False])
+    with pytest.raises(NothingToDo, match=f"every item that policy {policy} can rank is already bought") as caught:
+        choose(pool, policy, unpriced(2), parse_budget("1"))
+    assert "budgetplan ingest FILE" in caught.value.hint
+    assert "budgetplan recall" in caught.value.hint
+
+
+def test_when_what_is_left_cannot_be_ranked_it_says_what_was_bought(pool_of):
+    pool = pool_of([0.1], agreement=[0.5], available=[False, True])
+    with pytest.raises(NothingToDo, match="policy learnable can rank is already bought"):
+        choose(pool, Policy.LEARNABLE, unpriced(2), parse_budget("1"))
+    with pytest.raises(NothingToDo, match="policy base-wrong needs items with a known answer"):
+        choose(pool, Policy.BASE_WRONG, unpriced(2), parse_budget("1"))
 
 
 def test_fewer_candidates_than_the_budget_buys_is_said_and_no_error(pool_of):

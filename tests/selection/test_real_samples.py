@@ -36,6 +36,7 @@ def pool():
         agreement=np.full(len(rows), np.nan),
         source=np.full(len(rows), "verified"),
         eligible=np.ones(len(rows), np.bool_),
+        available=np.ones(len(rows), np.bool_),
     )
 
 

@@ -59,6 +59,16 @@ def test_what_is_kept_out_is_no_candidate_and_does_not_move_the_median(pool_of, 
         assert scores.ranking()[0] == 1
 
 
+@pytest.mark.parametrize("policy", list(Policy))
+def test_what_is_already_bought_is_no_candidate_but_still_moves_the_median(pool_of, policy):
+    pool = pool_of([0.1, 0.2, 0.3, 1.0, 1.0, 1.0, 1.0], first_correct=[0] * 7, available=[True] * 3 + [False] * 4)
+    scores = score(pool, policy, 0)
+    assert scores.candidate.tolist() == pool.available.tolist()
+    assert np.isnan(scores.score[3:]).all()
+    if policy == Policy.MIDDLE:  # of all seven, 1.0
+        assert scores.ranking()[0] == 2
+
+
 def test_items_without_gold_are_ranked_by_agreement_beside_the_verified(pool_of):
     pool = pool_of([0.5], agreement=[0.2, 0.9])
     assert score(pool, Policy.HARD, 0).ranking().tolist() == [1, 0, 2]

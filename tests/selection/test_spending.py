@@ -77,3 +77,27 @@ def test_in_another_unit_than_the_costs(pool_of, cost, budget, message, fix):
 def test_what_is_kept_out_does_not_count_as_pool(pool_of):
     pool = pool_of([0.1] * 10, eligible=[True] * 5 + [False] * 5)
     assert "above the pool (5 items)" in refusal(pool, unpriced(10), "6")
+
+
+@pytest.mark.parametrize(
+    ("cost", "budget", "message", "enough"),
+    [
+        (None, "76 items", "budget 76 items is above what is left to buy: 75 items (50 items of 125 items", "75"),
+        (None, "100%", "budget 100% is above what is left to buy: 75 items", "75"),
+        ("1usd", "$125", "budget 125 usd is above what is left to buy: 75 usd (50 usd of 125 usd bought", "75usd"),
+        ("1s", "2min", "budget 0.033333 h is above what is left to buy: 0.020833 h", "0.020833h"),
+    ],
+)
+def test_above_what_earlier_rounds_left(pool_of, cost, budget, message, enough):
+    pool = pool_of([0.1] * 125, available=[True] * 75 + [False] * 50)
+    costs = parse_cost_per_item(cost, 125) if cost else unpriced(125)
+    text = refusal(pool, costs, budget)
+    assert message in text
+    assert suggested(text) == enough
+    assert 74 <= len(choose(pool, Policy.HARD, costs, parse_budget(enough)).order) <= 75
+
+
+def test_what_is_left_for_nothing_is_bought_with_any_budget(pool_of):
+    pool = pool_of([0.1, 0.2], available=[True, False])
+    costs = parse_cost_column("usd", pa.array([0, 5]), pool.item_id, pool.eligible)
+    assert choose(pool, Policy.HARD, costs, parse_budget("$5")).order.tolist() == [0]
