@@ -7,6 +7,7 @@ BudgetplanError
 │   ├── StoreLocked     another process has it open
 │   └── StoreTooNew     written by a newer budgetplan
 ├── ModelError          weights or tokenizer cannot be had, or do not fit the prompts
+├── LabelError          a file of labels that cannot be read or does not belong here
 ├── VerifierError       a verifier that cannot be loaded or does not follow its contract
 ├── BudgetError         a budget that cannot be spent on this pool
 ├── NothingToDo         a command that came too early (no pool, no samples)
@@ -48,6 +49,10 @@ class StoreTooNew(StoreError):
 
 class ModelError(BudgetplanError):
     """A model cannot be had, or does not fit the prompts."""
+
+
+class LabelError(BudgetplanError):
+    """A file of labels cannot be used; the message names the place (`labels.csv:17`)."""
 
 
 class VerifierError(BudgetplanError):

@@ -109,6 +109,27 @@ SAMPLES_SCHEMA = pa.schema(
 )
 """Completions sampled elsewhere."""
 
+LABELS_SCHEMA = pa.schema(
+    [
+        ("item_id", pa.string()),  # as the record carries it; null where it carries none
+        ("prompt", pa.string()),  # the task's text as it came back, for records without an item_id
+        ("shortlist_id", pa.string()),
+        ("annotator", pa.string()),  # null: the record does not say
+        ("answer", pa.string()),  # null: none given
+        ("verdict", pa.string()),  # a `LabelVerdict`; null: none given
+        ("status", pa.string()),  # a `LabelStatus`
+        ("seconds", pa.float64()),  # the annotator's time on this item; null: not measured
+        ("labeled_at", pa.timestamp("us", tz="UTC")),
+        ("native_id", pa.string()),  # the tool's own id of this annotation
+        ("place", pa.int64()),  # 1-based line or record of the file
+        ("raw", pa.string()),  # the record as it came, a JSON object
+    ]
+)
+"""What annotators returned: one row per annotator and item, skips included, blanks not."""
+
+LabelVerdict = Literal["ok", "ambiguous", "unanswerable"]
+LabelStatus = Literal["submitted", "skipped", "rejected"]
+
 
 class Progress(Protocol):
     """Where a stage reports how far it is; the terminal's bar implements it."""

@@ -1,11 +1,9 @@
-import re
-
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from budgetplan.annotation.formulas import guarded
+from budgetplan.annotation.formulas import guarded, unguarded
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@A1", "\tx", "\rx", "'=1", "''-x"])
@@ -20,6 +18,5 @@ def test_what_it_would_show_as_it_is_stays(text):
 
 @settings(deadline=None)
 @given(st.lists(st.text(alphabet="'=+-@\t\ra1 ", max_size=6)))
-def test_one_rule_takes_it_off_again(texts):
-    taken_off = [re.sub(r"^'(?='*[=+\-@\t\r])", "", text) for text in guarded(pa.array(texts, pa.string())).to_pylist()]
-    assert taken_off == texts
+def test_it_is_taken_off_again(texts):
+    assert [unguarded(text) for text in guarded(pa.array(texts, pa.string())).to_pylist()] == texts

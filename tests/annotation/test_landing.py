@@ -7,8 +7,8 @@ import pytest
 
 from budgetplan.annotation.landing import landing
 from budgetplan.annotation.manifest import write_manifest
-from budgetplan.annotation.spreadsheet import write_spreadsheet
 from budgetplan.annotation.tables import write_table
+from budgetplan.annotation.tools.spreadsheet import write_tasks
 from budgetplan.errors import BudgetplanError
 
 ITEMS = pa.table(
@@ -58,7 +58,7 @@ WRITERS = {
     "items.csv": write_table,
     "items.jsonl": write_table,
     "items.parquet": write_table,
-    "sheet.csv": lambda items, path: write_spreadsheet(items, path, shortlist_id="sl-1", seed=0),
+    "sheet.csv": lambda items, path: write_tasks(items, [path], shortlist_id="sl-1"),
     "items.manifest.json": lambda items, path: write_manifest({}, items, path),
 }
 

@@ -1,0 +1,31 @@
+"""One record of a label file as it came, before any tool's reader has looked at it.
+
+Invariant: `place` is where a person finds it: the line of the file, or the number of the element.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from budgetplan.annotation.tools.label_file import BadRecord
+
+
+class Record(NamedTuple):
+    """A JSON object or a table's row, at its 1-based line, or its number in a JSON array or Parquet file."""
+
+    place: int
+    value: dict[str, Any]
+
+
+Parsed = Record | BadRecord
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """The first names of a file, each shortened, as one text."""
+    shown = [excerpt(name, 30) for name in names]
+    return ", ".join(shown[:most]) + (", …" if len(shown) > most else "")
+
+
+def excerpt(text: str, width: int = 60) -> str:
+    """The start of a text, on one line."""
+    line = " ".join(text[: 4 * width].split())
+    return line if len(line) <= width else line[: width - 1] + "…"
