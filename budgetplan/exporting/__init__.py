@@ -1,0 +1,1 @@
+"""The labelled training set, as each training framework reads it."""
