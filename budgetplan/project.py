@@ -9,12 +9,18 @@ from budgetplan.records import Progress, Silent
 from budgetplan.store.connection import Store
 
 if TYPE_CHECKING:
+    from budgetplan.steps.another_look import LookedAgain
+    from budgetplan.steps.export import Exported
     from budgetplan.steps.import_samples import ImportReport
+    from budgetplan.steps.ingest import IngestReport
+    from budgetplan.steps.people import Forgotten
     from budgetplan.steps.probe import ProbeReport
     from budgetplan.steps.rank import Ranking
     from budgetplan.steps.shortlist import Shortlisted
     from budgetplan.steps.status import Status
     from budgetplan.steps.verify import VerifyReport
+    from budgetplan.store.adjudications import Disagreement
+    from budgetplan.store.shortlists import Recalled
 
 
 class Project:
@@ -75,19 +81,84 @@ class Project:
 
     def shortlist(
         self,
-        budget: str,
+        budget: str | None = None,
         *,
         run: str | None = None,
         exclude: Sequence[str] = (),
+        audit: str | None = None,
+        tool: str = "spreadsheet",
+        show_model_answer: bool = False,
         out: str | Path | None = None,
         force: bool = False,
         dry_run: bool = False,
     ) -> "Shortlisted":
-        """Choose what the budget buys and write it for you and for the annotators."""
+        """Choose what the budget buys (without one: what is left) and write it for you and for the annotators."""
         from budgetplan.steps.shortlist import ShortlistChoices, shortlist
+        from budgetplan.steps.shortlist_files import FileChoices
 
-        choices = ShortlistChoices(budget, tuple(exclude), Path(out) if out else None, force, dry_run)
+        files = FileChoices(Path(out) if out else None, tool, force, show_model_answer)
+        choices = ShortlistChoices(budget, files, tuple(exclude), audit, dry_run)
         return shortlist(self.store, self.settings, run, choices, self.progress)
+
+    def look_again(
+        self, *, tool: str = "spreadsheet", out: str | Path | None = None, force: bool = False
+    ) -> "LookedAgain":
+        """Write the items on which annotators differ as a shortlist of their own; its labels decide alone."""
+        from budgetplan.steps.another_look import look_again
+        from budgetplan.steps.shortlist_files import FileChoices
+
+        return look_again(self.store, self.settings, FileChoices(Path(out) if out else None, tool, force))
+
+    def ingest(
+        self,
+        files: Sequence[str | Path],
+        *,
+        tool: str | None = None,
+        annotator: str | None = None,
+        skip_bad: bool = False,
+        replace_known: bool = False,
+        pseudonyms: bool = False,
+    ) -> "IngestReport":
+        """Take labels back from any supported tool, decide what they say, and judge every stored sample by them."""
+        from budgetplan.steps.ingest import IngestChoices, ingest
+
+        choices = IngestChoices(tool, annotator, skip_bad, replace_known, pseudonyms)
+        return ingest(self.store, [Path(file) for file in files], choices, self.progress)
+
+    def recall(self, shortlist_id: str, items: Sequence[str] = ()) -> "Recalled":
+        """Take items of a shortlist back from the annotators: those named, or all without a label."""
+        from budgetplan.steps.rounds import recall
+
+        return recall(self.store, shortlist_id, list(items))
+
+    def forget(self, annotator: str) -> "Forgotten":
+        """Remove all records of one annotator, and decide again without them."""
+        from budgetplan.steps.people import forget
+
+        return forget(self.store, annotator, self.progress)
+
+    def export(
+        self,
+        target: str,
+        *,
+        run: str | None = None,
+        out: str | Path | None = None,
+        shortlist: str | None = None,
+        without_audit: bool = False,
+        with_known: bool = False,
+        force: bool = False,
+    ) -> "Exported":
+        """Write the labelled training set for a framework: trl, verl, open-instruct or datasets."""
+        from budgetplan.steps.export import ExportChoices, export
+
+        choices = ExportChoices(target, Path(out) if out else None, shortlist, without_audit, with_known, force)
+        return export(self.store, self.settings, run, choices, self.progress)
+
+    def disagreements(self) -> "list[Disagreement]":
+        """The items on which annotators differ, or contradict what was known beforehand."""
+        from budgetplan.steps.status import open_disagreements
+
+        return open_disagreements(self.store)
 
     def status(self) -> "Status":
         """Where the project stands."""

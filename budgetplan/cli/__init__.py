@@ -1,9 +1,37 @@
 """The command line: parses, calls one method of `Project`, renders. The only room that prints or exits."""
 
-from budgetplan.cli import config, demo, import_samples, probe, rank, shortlist, status, verify
+from budgetplan.cli import (
+    config,
+    demo,
+    export,
+    forget,
+    import_samples,
+    ingest,
+    probe,
+    rank,
+    recall,
+    shortlist,
+    status,
+    verify,
+)
 from budgetplan.cli.app import app
 
-__all__ = ["app", "config", "demo", "import_samples", "main", "probe", "rank", "shortlist", "status", "verify"]
+__all__ = [
+    "app",
+    "config",
+    "demo",
+    "export",
+    "forget",
+    "import_samples",
+    "ingest",
+    "main",
+    "probe",
+    "rank",
+    "recall",
+    "shortlist",
+    "status",
+    "verify",
+]
 
 
 def main() -> None:

@@ -10,7 +10,10 @@ from typer.core import TyperGroup
 from budgetplan.errors import BudgetplanError, Interrupted
 
 DONE, FIXABLE, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
-JOURNEY = ("demo", "probe", "import-samples", "rank", "shortlist", "verify", "status", "config")
+JOURNEY = (
+    *("demo", "probe", "import-samples", "rank", "shortlist", "ingest", "export"),
+    *("verify", "recall", "forget", "status", "config"),
+)
 
 
 class Commands(TyperGroup):

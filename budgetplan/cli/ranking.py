@@ -43,7 +43,8 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
         print_json(shortlist_document(shortlisted))
         return
     _show_standing(shortlisted.standing)
-    say(_choice_line(choice, shortlisted.n_excluded))
+    say(_choice_line(shortlisted))
+    _show_audit(shortlisted)
     say(_tie_line(shortlisted))
     _show_known(shortlisted)
     _show_solver(choice)
@@ -53,9 +54,9 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
         say("Next: the same command without --dry-run")
         return
     say(f"For you:            {files.table} (rank, p̂, interval, cost)")
-    say(f"For the annotators: {files.annotators} (blind, shuffled: answer, verdict, minutes to fill in)")
+    say(f"For the annotators: {', '.join(map(str, files.annotators))} (blind, shuffled). {files.how_to_open}")
     say(f"Settings:           {files.manifest}")
-    say_next("budgetplan status")
+    say_next("budgetplan ingest FILE")
 
 
 def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
@@ -68,10 +69,20 @@ def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
         "seed": choice.seed,
         "n_pool": choice.n_pool,
         "n_excluded": shortlisted.n_excluded,
+        "n_taken": shortlisted.n_taken,
         "n_candidates": choice.n_candidates,
-        "n_items": len(choice.order),
-        "spent": choice.spent,
+        "n_items": shortlisted.table.num_rows,
+        "spent": shortlisted.spent,
         "unit": choice.unit,
+        "left": choice.left,
+        "left_unit": choice.left_unit,
+        "audit": {
+            "n_items": len(shortlisted.audit.slice.index),
+            "n_new": len(shortlisted.audit.new),
+            "inclusion": shortlisted.audit.slice.inclusion,
+            "half_width": shortlisted.audit.slice.half_width,
+            "cannot_conclude": shortlisted.audit.cannot_conclude,
+        },
         "n_tied_at_cut": choice.n_tied_at_cut,
         "n_tied_picked": choice.n_tied_picked,
         "tie_rule": choice.tie_rule,
@@ -79,7 +90,7 @@ def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
         "comparison": plain(shortlisted.comparison),
         "files": plain(shortlisted.files),
         "items": plain(shortlisted.table),
-        "next": "budgetplan status",
+        "next": "budgetplan ingest FILE",
     }
 
 
@@ -136,13 +147,37 @@ def _or_dash(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def _choice_line(choice: "Choice", n_excluded: int) -> str:
-    pool = f"{choice.n_pool:,} items" + (f" ({n_excluded:,} more are excluded)" if n_excluded else "")
-    spent = "" if choice.unit == "items" else f", {choice.spent:,.2f} {choice.unit}"
-    text = f"Policy {choice.policy}, budget {choice.budget.text} of {pool}: {len(choice.order):,} items{spent}."
+def _choice_line(shortlisted: "Shortlisted") -> str:
+    choice = shortlisted.choice
+    asides = []
+    if shortlisted.n_excluded:
+        asides.append(f"{shortlisted.n_excluded:,} more are excluded")
+    if shortlisted.n_taken:
+        asides.append(f"{shortlisted.n_taken:,} of them bought or out already")
+    pool = f"{choice.n_pool:,} items" + (f" ({', '.join(asides)})" if asides else "")
+    spent = "" if choice.unit == "items" else f", {shortlisted.spent:,.2f} {choice.unit}"
+    text = (
+        f"Policy {choice.policy}, budget {choice.budget.text} of {pool}: {shortlisted.table.num_rows:,} items{spent}."
+    )
     if choice.exhausted:
         text += f" That is every item the policy can rank ({choice.n_candidates:,}); budget is left."
     return text
+
+
+def _show_audit(shortlisted: "Shortlisted") -> None:
+    audit = shortlisted.audit
+    if len(audit.slice.index):
+        among = shortlisted.table.num_rows - len(shortlisted.choice.order) - shortlisted.table["rank"].null_count
+        bought = len(audit.slice.index) - len(audit.new)
+        asides = [f"{among:,} of them would be picked anyway"] if among else []
+        asides += [f"{bought:,} are bought already"] if bought else []
+        say(
+            f"{len(audit.slice.index):,} items of the pool, drawn at random, are the audit slice"
+            + (f" ({', '.join(asides)})" if asides else "")
+            + f": it will tell the pool's success rate within ±{audit.slice.half_width:.2f}."
+        )
+    if audit.cannot_conclude:
+        show_warnings([f"{audit.cannot_conclude}."])
 
 
 def _tie_line(shortlisted: "Shortlisted") -> str:
@@ -150,7 +185,7 @@ def _tie_line(shortlisted: "Shortlisted") -> str:
     if not choice.n_tied_at_cut:
         return "No tie at the cut."
     same_p_hat = choice.policy in ("hard", "easy") and choice.solver.status == "sorted"
-    p_hat = shortlisted.table["p_hat"][-1].as_py() if same_p_hat else None
+    p_hat = shortlisted.table["p_hat"].filter(shortlisted.table["rank"].is_valid())[-1].as_py() if same_p_hat else None
     score = "score" if p_hat is None else f"score (p̂ = {p_hat:.2f})"
     return (
         f"Tied at the cut: {choice.n_tied_at_cut:,} items have the same {score}, {choice.n_tied_picked:,} of them are "

@@ -1,4 +1,4 @@
-"""What probe, import-samples, verify, status and config show when they are done; the next command comes last."""
+"""What probe, import-samples, verify and config show when they are done; the next command comes last."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from budgetplan.steps.import_samples import ImportReport
     from budgetplan.steps.pools import PoolSummary
     from budgetplan.steps.probe import ProbeReport
-    from budgetplan.steps.status import Status
     from budgetplan.steps.verify import VerifyReport
     from budgetplan.store.runs import ProbeRun
 
@@ -67,36 +66,6 @@ def show_verified(report: "VerifyReport", *, as_json: bool) -> None:
     say(_run_line(report.run))
     stdout_console().print(table)
     say_next("budgetplan rank")
-
-
-def show_status(report: "Status", *, as_json: bool) -> None:
-    """Show what the store holds."""
-    next_command = "budgetplan rank" if not report.shortlists else "budgetplan shortlist --budget 10%"
-    if as_json:
-        print_json({**plain(report), "next": next_command})
-        return
-    from rich.table import Table
-
-    runs = Table("run", "model", "engine", "pool", "items", "K", "samples", "correct", "verifier", box=None)
-    for row in report.runs:
-        run, counted = row.run, row.n_samples
-        correct = f"{row.outcomes.get('correct', 0) / counted:.1%}" if counted else "-"
-        add_row(
-            runs,
-            run.run_id,
-            run.model,
-            run.engine,
-            row.pool.source,
-            f"{row.pool.n_items:,}",
-            str(run.k),
-            f"{counted:,}",
-            correct,
-            run.verdicts_by,
-        )
-    stdout_console().print(runs)
-    for made in report.shortlists:
-        say(f"{made.shortlist_id}: {made.n_items:,} items, {made.policy}, {made.budget}, from {made.run_id}")
-    say_next(next_command)
 
 
 def show_config(resolved: "Resolved", *, as_json: bool) -> None:

@@ -9,17 +9,37 @@ from budgetplan.cli import options as o
 from budgetplan.cli.app import app
 
 
-@app.command(epilog="Example: budgetplan shortlist --budget 10%")
+@app.command(epilog="Example: budgetplan shortlist --budget 10% --format label-studio")
 def shortlist(
     budget: Annotated[
-        str, typer.Option("--budget", "-b", help="10% of the pool, 500 (items), 40h, 2000usd or '$2000' (quoted).")
-    ],
+        str | None,
+        typer.Option(
+            "--budget",
+            "-b",
+            help="10% of the pool, 500 (items), 40h, 2000usd or '$2000' (quoted). [default: what is left]",
+        ),
+    ] = None,
     policy: o.Policy = None,
     run: o.Run = None,
     exclude: o.Exclude = None,
     cost_column: o.CostColumn = None,
     cost_unit: o.CostUnit = None,
     cost_per_item: o.CostPerItem = None,
+    audit: Annotated[
+        str | None,
+        typer.Option(
+            "--audit",
+            help="Items drawn at random from the whole pool, paid from the budget: 30, 10% or 0. "
+            "[default: some if the pool has no answers]",
+        ),
+    ] = None,
+    tool: o.ToolFormat = "spreadsheet",
+    show_model_answer: Annotated[
+        bool, typer.Option("--show-model-answer", help="Show annotators the model's answer; it biases their labels.")
+    ] = False,
+    disagreements: Annotated[
+        bool, typer.Option("--disagreements", help="Instead: the items on which annotators differ, for another look.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The table: .csv, .jsonl or .parquet. [default: sl-NNNN.csv]")
     ] = None,
@@ -33,8 +53,10 @@ def shortlist(
 ) -> None:
     """Choose the items that the budget buys.
 
-    Writes a table for you (rank, p̂, cost) and a blind, shuffled sheet for the annotators.
+    Writes a table for you (rank, p̂, cost) and blind, shuffled files for the annotators' tool.
+    Items that are bought or out for annotation are not chosen again.
     """
+    from budgetplan.cli.labelling import show_looked_again
     from budgetplan.cli.ranking import show_shortlist
     from budgetplan.cli.session import opened
 
@@ -48,5 +70,18 @@ def shortlist(
         cost_unit=cost_unit,
         cost_per_item=cost_per_item,
     ) as (project, _):
-        shortlisted = project.shortlist(budget, run=run, exclude=exclude or (), out=out, force=force, dry_run=dry_run)
+        if disagreements:
+            show_looked_again(project.look_again(tool=tool, out=out, force=force), as_json=as_json)
+            return
+        shortlisted = project.shortlist(
+            budget,
+            run=run,
+            exclude=exclude or (),
+            audit=audit,
+            tool=tool,
+            show_model_answer=show_model_answer,
+            out=out,
+            force=force,
+            dry_run=dry_run,
+        )
     show_shortlist(shortlisted, as_json=as_json)

@@ -36,12 +36,15 @@ class PoolEstimates:
         """Items with estimates from this source."""
         return int(pc.sum(pc.equal(self.table["source"], source)).as_py() or 0)
 
-    def candidates(self, eligible: NDArray[np.bool_] | None = None) -> Candidates:
-        """The pool as the policies see it; all of it eligible where nothing is said."""
-        everywhere = np.ones(self.table.num_rows, np.bool_)
-        return Candidates.from_table(
-            self.table.append_column("eligible", pa.array(everywhere if eligible is None else eligible))
-        )
+    def candidates(
+        self, eligible: NDArray[np.bool_] | None = None, available: NDArray[np.bool_] | None = None
+    ) -> Candidates:
+        """The pool as the policies see it; all of it eligible and available where nothing is said."""
+        table = self.table
+        for name, marks in (("eligible", eligible), ("available", available)):
+            everywhere = np.ones(self.table.num_rows, np.bool_)
+            table = table.append_column(name, pa.array(everywhere if marks is None else marks))
+        return Candidates.from_table(table)
 
 
 def pool_estimates(store: Store, run: ProbeRun, group_size: int) -> PoolEstimates:

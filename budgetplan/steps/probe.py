@@ -24,7 +24,8 @@ from budgetplan.steps.upkeep import merge_finished
 from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.chunks import ChunkWriter, sole_sampler
 from budgetplan.store.connection import Store
-from budgetplan.store.runs import ProbeRun, enter_probe_time, save_run
+from budgetplan.store.ledger import Entry, enter
+from budgetplan.store.runs import ProbeRun, save_run
 
 PATIENCE_SECONDS = 60.0
 """Without a GPU, a probe that may take longer than this is asked about first."""
@@ -96,7 +97,16 @@ def _sample(
         summary = begin(store, checked)
         sampled = sample_into_store(engine, store, checked, progress)
     with store.writing() as connection:
-        enter_probe_time(connection, checked.run.run_id, sampled.seconds, sampled.n_tokens)
+        enter(
+            connection,
+            Entry(
+                kind="probe",
+                state="spent",
+                reference=checked.run.run_id,
+                seconds=sampled.seconds,
+                tokens=sampled.n_tokens,
+            ),
+        )
     return summary, sampled
 
 

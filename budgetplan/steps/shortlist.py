@@ -1,11 +1,8 @@
-"""`shortlist`: choose what the budget buys, write it down, and write it out for the user and for the annotators.
+"""`shortlist`: choose what the budget buys, an audit slice of the pool included, and hand it to the writers."""
 
-Invariant: no file takes its place unless the entry is in the store; a number is given once.
-"""
-
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,92 +10,115 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from budgetplan.annotation.landing import landing
-from budgetplan.annotation.manifest import write_manifest
-from budgetplan.annotation.spreadsheet import write_spreadsheet
-from budgetplan.annotation.tables import check_suffix, write_table
 from budgetplan.config import Settings
-from budgetplan.errors import BudgetplanError
 from budgetplan.pool.exclusion import excluded, parse_exclusion
 from budgetplan.records import Progress
-from budgetplan.selection.budget import parse_budget
+from budgetplan.selection.amounts import ITEMS
+from budgetplan.selection.audit import AuditSlice, cannot_conclude, default_size, draw, parse_audit
+from budgetplan.selection.budget import Budget
+from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.choose import Choice, choose
 from budgetplan.selection.compare import PolicyRow, compare
+from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
+from budgetplan.selection.scores import Scores, score
+from budgetplan.selection.spending import affordable_items
 from budgetplan.steps.columns import Ranked, output_table
 from budgetplan.steps.estimates import pool_estimates
 from budgetplan.steps.pricing import item_costs
 from budgetplan.steps.rank import Standing, standing_of
+from budgetplan.steps.rounds import available, budget_of, enter_left, enter_planned
+from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
 from budgetplan.steps.upkeep import ready_run
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import own_columns_as_json
-from budgetplan.store.shortlists import next_number, save_shortlist, shortlist_name
+from budgetplan.store.pools import has_known_answers, own_columns_as_json
+from budgetplan.store.shortlists import audit_size, save_audit
+from budgetplan.store.verdicts import most_frequent_answers
+
+SELECTION = "selection"
+"""The purpose of a shortlist that spends a budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShortlistChoices:
-    """What holds for one shortlist alone, and is no setting of the project."""
+    """What holds for one shortlist alone, and is no setting of the project; without a budget, what is left is spent."""
 
-    budget: str
+    budget: str | None
+    files: FileChoices
     exclude: tuple[str, ...] = ()
-    out: Path | None = None
-    force: bool = False
+    audit: str | None = None
     dry_run: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ShortlistFiles:
-    """Where a shortlist was written: the table, the annotators' spreadsheet and the manifest."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Audit:
+    """The pool's audit slice as it now is: `new` rows are bought with this shortlist, the others were before."""
 
-    table: Path
-    annotators: Path
-    manifest: Path
+    slice: AuditSlice
+    new: NDArray[np.intp]
+    cannot_conclude: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Shortlisted:
-    """What was chosen, what other policies would have chosen, and where it was written (nowhere in a dry run)."""
+    """What was chosen, what other policies would have chosen, and where it was written (nowhere in a dry run).
+
+    `table` has the picks in rank order, then the audit items that are no picks; `choice` knows only what was picked
+    beside the audit slice.
+    """
 
     standing: Standing
     choice: Choice
+    audit: Audit
     comparison: list[PolicyRow]
     table: pa.Table
     n_excluded: int
+    n_taken: int
     shortlist_id: str | None
     files: ShortlistFiles | None
+
+    @property
+    def spent(self) -> float:
+        """What all of it costs, in the choice's unit."""
+        return float(pc.sum(self.table["cost"]).as_py() or 0.0)
 
 
 def shortlist(
     store: Store, settings: Settings, wanted: str | None, choices: ShortlistChoices, progress: Progress
 ) -> Shortlisted:
     """Choose under the budget; outside a dry run, write the files and enter the shortlist into the store."""
-    budget = parse_budget(choices.budget)
-    if choices.out:
-        check_suffix(choices.out)
+    check_files(choices.files)
     policy = Policy(settings.policy)
-    run = ready_run(store, wanted, progress)
-    with store.reading():  # opened once for all that is read below
+    with ready_run(store, wanted, progress) as run, store.reading() as connection:
+        budget = budget_of(connection, choices.budget)
         estimates = pool_estimates(store, run, settings.group_size)
-        eligible = _eligible(store, run.pool_id, choices.exclude)
-        candidates = estimates.candidates(eligible)
+        free = available(connection, run.pool_id, estimates.table.num_rows)
+        candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
         costs = item_costs(store, run.pool_id, settings, candidates)
-        choice = choose(candidates, policy, costs, budget, seed=settings.seed)
-        ranked = Ranked(choice.order, pa.array(np.arange(1, len(choice.order) + 1)), choice.score, choice.cost)
+        known, earlier = has_known_answers(connection, run.pool_id), audit_size(connection, run.pool_id)
+        audit = _audit(candidates, costs, budget, choices.audit, default=not known, earlier=earlier, seed=settings.seed)
+        choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new)
+        ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, costs)
         table = output_table(store, estimates, policy, ranked, full=True)
-    comparison = compare(candidates, costs, choice)
+        if choices.files.show_model_answer:
+            answers = most_frequent_answers(connection, run.run_id, run.verdicts_by, table["item_id"])
+            table = table.append_column("model_answer", answers)
+    in_audit = pc.is_in(table["item_id"], value_set=candidates.item_id.take(pa.array(audit.slice.index)))
     result = Shortlisted(
         standing=standing_of(run, estimates, policy, settings.group_size),
         choice=choice,
-        comparison=comparison,
-        table=table,
+        audit=audit,
+        comparison=compare(candidates, costs, choice, audit.new),
+        table=table.append_column("audit", in_audit),
         n_excluded=int((~candidates.eligible).sum()),
+        n_taken=int((candidates.eligible & ~candidates.available).sum()),
         shortlist_id=None,
         files=None,
     )
-    return result if choices.dry_run else _written(store, settings, choices, result)
+    return result if choices.dry_run else _stored(store, settings, choices, result, candidates.item_id)
 
 
-def _eligible(store: Store, pool_id: str, exclude: tuple[str, ...]) -> NDArray[np.bool_] | None:
+def _eligible(store: Store, pool_id: str, exclude: Sequence[str]) -> NDArray[np.bool_] | None:
     if not exclude:
         return None
     with store.reading() as connection:
@@ -107,52 +127,72 @@ def _eligible(store: Store, pool_id: str, exclude: tuple[str, ...]) -> NDArray[n
     return np.asarray(pc.invert(marks).to_numpy(zero_copy_only=False))
 
 
-def _written(store: Store, settings: Settings, choices: ShortlistChoices, result: Shortlisted) -> Shortlisted:
-    """Write the files, then enter the shortlist into the store."""
-    with store.reading() as connection:
-        number = next_number(connection)
-    name = shortlist_name(number)
-    files = _files(choices, name)
-    entry = _settings(settings, choices, result, name)
-    with landing(files.table, files.annotators, files.manifest) as (table, annotators, manifest):
-        write_table(result.table, table)
-        write_spreadsheet(result.table, annotators, shortlist_id=name, seed=settings.seed)
-        write_manifest(entry, result.table.drop_columns("prompt"), manifest)
-        with store.writing() as connection:
-            save_shortlist(connection, number, entry, result.table)
+def _audit(
+    candidates: Candidates, costs: Costs, budget: Budget, asked: str | None, *, default: bool, earlier: int, seed: int
+) -> Audit:
+    """The slice asked for, or by default one that pays, for a pool without known answers; never less than before."""
+    n_pool = int(candidates.eligible.sum())
+    size = earlier
+    if asked is not None:
+        size = max(parse_audit(asked, n_pool), earlier)
+    elif default and n_pool:
+        size = max(default_size(n_pool, affordable_items(budget, costs, candidates) + 4 * earlier), earlier)
+    drawn = draw(candidates.item_id, candidates.eligible, seed, size)
+    new = drawn.index[candidates.available[drawn.index]]
+    wanted = default or asked is not None
+    return Audit(drawn, new, cannot_conclude(len(drawn.index), n_pool) if wanted and n_pool else None)
+
+
+def _ranked(scores: Scores, choice: Choice, audit: Audit, costs: Costs) -> Ranked:
+    """Picks and new audit items in one table: those of the slice that rank among the picks stand among them."""
+    in_slice = audit.new[scores.candidate[audit.new]]
+    merged = scores.best_first(np.concatenate([choice.order, in_slice]))
+    n_ranked = int(np.flatnonzero(np.isin(merged, choice.order)).max(initial=-1)) + 1
+    order = np.concatenate([merged[:n_ranked], np.setdiff1d(audit.new, merged[:n_ranked])])
+    places = np.arange(1, len(order) + 1)
+    return Ranked(order, pa.array(places, mask=places > n_ranked), scores.score[order], costs.values[order])
+
+
+def _stored(
+    store: Store, settings: Settings, choices: ShortlistChoices, result: Shortlisted, item_id: pa.StringArray
+) -> Shortlisted:
+    choice, audit = result.choice, result.audit
+    entry = _settings(settings, choices, result)
+    with write_shortlist(store, choices.files, entry, result.table, settings.seed) as (connection, name, files):
+        if len(audit.slice.index):
+            drawn = item_id.take(pa.array(audit.slice.index))
+            save_audit(connection, result.standing.pool.pool_id, name, drawn, audit.slice.inclusion)
+        enter_planned(connection, name, result.table.num_rows, result.spent, choice.unit)
+        planned = result.table.num_rows if choice.left_unit == ITEMS else result.spent
+        enter_left(connection, name, choice.left if choices.budget else -planned, choice.left_unit)
     return replace(result, shortlist_id=name, files=files)
 
 
-def _files(choices: ShortlistChoices, name: str) -> ShortlistFiles:
-    table = choices.out or Path(f"{name}.csv")
-    files = ShortlistFiles(
-        table, table.with_name(table.stem + ".annotators.csv"), table.with_name(table.stem + ".manifest.json")
-    )
-    there = [path for path in (files.table, files.annotators, files.manifest) if path.exists()]
-    if there and not choices.force:
-        raise BudgetplanError(
-            f"{there[0]} exists, and may hold someone's work.",
-            hint="Write elsewhere: --out other.csv, or replace it: --force",
-        )
-    return files
-
-
-def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted, name: str) -> dict[str, Any]:
+def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted) -> dict[str, Any]:
     """What was asked for and what came of it: the manifest's head, and the store's record."""
-    standing, choice = result.standing, result.choice
+    standing, choice, audit = result.standing, result.choice, result.audit
     return {
-        "shortlist_id": name,
         "budgetplan": version("budgetplan"),
+        "purpose": SELECTION,
         "policy": choice.policy.value,
         "budget": choice.budget.text,
-        "spent": choice.spent,
+        "spent": result.spent,
         "unit": choice.unit,
-        "n_items": len(choice.order),
+        "left": choice.left,
+        "left_unit": choice.left_unit,
+        "n_items": result.table.num_rows,
         "n_pool": choice.n_pool,
         "n_excluded": result.n_excluded,
+        "n_taken": result.n_taken,
         "exclude": list(choices.exclude),
         "seed": choice.seed,
         "group_size": settings.group_size,
+        "audit": {
+            "n_items": len(audit.slice.index),
+            "n_new": len(audit.new),
+            "inclusion": audit.slice.inclusion,
+            "half_width": audit.slice.half_width,
+        },
         "n_tied_at_cut": choice.n_tied_at_cut,
         "n_tied_picked": choice.n_tied_picked,
         "tie_rule": choice.tie_rule,

@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass
 
+import duckdb
+
+from budgetplan.annotation.agreement import annotator_agreement
 from budgetplan.records import Outcome
+from budgetplan.store.adjudications import Disagreement, disagreements, states
 from budgetplan.store.connection import Store
+from budgetplan.store.labels import AnnotatorRow, annotators, label_votes, still_missing
+from budgetplan.store.ledger import Balance, balances, left_to_plan
 from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun, all_runs
 from budgetplan.store.shortlists import ShortlistRow, all_shortlists
@@ -25,11 +31,25 @@ class RunStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelsStatus:
+    """Labelled items by what was decided, who labelled, how far they agree (Krippendorff's alpha), and what is out."""
+
+    states: dict[str, int]
+    annotators: list[AnnotatorRow]
+    alpha: float | None
+    n_disagreements: int
+    n_missing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """Every run, the last used first, and every shortlist."""
+    """Every run, the last used first, every shortlist, the labels, and the ledger: planned, spent and left by unit."""
 
     runs: list[RunStatus]
     shortlists: list[ShortlistRow]
+    labels: LabelsStatus
+    ledger: list[Balance]
+    left: dict[str, float]
 
 
 def status(store: Store) -> Status:
@@ -43,4 +63,23 @@ def status(store: Store) -> Status:
             )
             for run in all_runs(connection)
         ]
-        return Status(runs, all_shortlists(connection))
+        return Status(
+            runs, all_shortlists(connection), _labels(connection), balances(connection), left_to_plan(connection)
+        )
+
+
+def _labels(connection: duckdb.DuckDBPyConnection) -> LabelsStatus:
+    votes = label_votes(connection)
+    return LabelsStatus(
+        states=states(connection),
+        annotators=annotators(connection),
+        alpha=annotator_agreement(votes["item_id"], votes["annotator"], votes["answer"]),
+        n_disagreements=len(disagreements(connection)),
+        n_missing=len(still_missing(connection)),
+    )
+
+
+def open_disagreements(store: Store) -> list[Disagreement]:
+    """The items on which annotators differ, or contradict what was known."""
+    with store.reading() as connection:
+        return disagreements(connection)

@@ -50,4 +50,38 @@ MIGRATIONS = (
             seconds DOUBLE NOT NULL, tokens BIGINT NOT NULL);
         """,
     ),
+    Migration(
+        "labels, adjudication, audit slice, ledger of plans",
+        """
+        CREATE TABLE label (
+            item_id VARCHAR NOT NULL, annotator VARCHAR NOT NULL, answer VARCHAR, verdict VARCHAR,
+            status VARCHAR NOT NULL, seconds DOUBLE, labeled_at TIMESTAMPTZ, shortlist_id VARCHAR,
+            tool VARCHAR NOT NULL, native_id VARCHAR, file_sha256 VARCHAR NOT NULL, place BIGINT NOT NULL,
+            raw VARCHAR NOT NULL, ingested_at TIMESTAMPTZ NOT NULL, arrival BIGINT NOT NULL);
+        CREATE TABLE label_file (
+            sha256 VARCHAR NOT NULL, name VARCHAR NOT NULL, tool VARCHAR NOT NULL, n_labels BIGINT NOT NULL,
+            ingested_at TIMESTAMPTZ NOT NULL);
+        CREATE VIEW current_label AS
+            SELECT * FROM label QUALIFY row_number() OVER (
+                PARTITION BY item_id, annotator
+                ORDER BY status = 'submitted' DESC, coalesce(labeled_at, ingested_at) DESC, arrival DESC, place DESC
+            ) = 1;
+        CREATE TABLE removed_annotator (digest VARCHAR NOT NULL);
+        CREATE TABLE adjudicated (
+            item_id VARCHAR NOT NULL, state VARCHAR NOT NULL, answer VARCHAR, n_annotators INTEGER NOT NULL,
+            n_agreeing INTEGER NOT NULL, contradicts_known BOOLEAN NOT NULL);
+        CREATE TABLE answer_group (item_id VARCHAR NOT NULL, answer VARCHAR NOT NULL, same_as VARCHAR NOT NULL);
+        ALTER TABLE shortlist ADD COLUMN purpose VARCHAR DEFAULT 'selection';
+        CREATE TABLE audit_item (
+            pool_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, shortlist_id VARCHAR NOT NULL,
+            inclusion DOUBLE NOT NULL);
+        ALTER TABLE shortlist_item ADD COLUMN recalled_at TIMESTAMPTZ;
+        ALTER TABLE shortlist_item ALTER COLUMN rank DROP NOT NULL;
+        ALTER TABLE shortlist_item ALTER COLUMN score DROP NOT NULL;
+        ALTER TABLE ledger ADD COLUMN state VARCHAR DEFAULT 'spent';
+        ALTER TABLE ledger ADD COLUMN items BIGINT DEFAULT 0;
+        ALTER TABLE ledger ADD COLUMN amount DOUBLE DEFAULT 0;
+        ALTER TABLE ledger ADD COLUMN unit VARCHAR DEFAULT '';
+        """,
+    ),
 )

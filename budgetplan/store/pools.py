@@ -90,6 +90,13 @@ def find_pool(connection: duckdb.DuckDBPyConnection, pool_id: str) -> PoolRow:
     return PoolRow(*rows[0])
 
 
+def has_known_answers(connection: duckdb.DuckDBPyConnection, pool_id: str) -> bool:
+    """Whether any answer of a pool was known beforehand."""
+    return bool(
+        scalar(connection, "SELECT count(*) > 0 FROM pool_item WHERE pool_id = ? AND len(answers) > 0", [pool_id])
+    )
+
+
 def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: pa.ChunkedArray) -> pa.Table:
     """The prompts of some items and the user's own columns, in the order asked for.
 
@@ -108,6 +115,13 @@ def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: 
     ).to_arrow_table()
     connection.unregister("wanted")
     return details
+
+
+def item_prompts(connection: duckdb.DuckDBPyConnection, item_ids: list[str]) -> list[str]:
+    """The prompts of some items, in the order asked for."""
+    found = connection.execute("SELECT item_id, prompt FROM item WHERE list_contains(?, item_id)", [item_ids])
+    prompts = dict(found.fetchall())
+    return [prompts[item_id] for item_id in item_ids]
 
 
 def own_column_names(connection: duckdb.DuckDBPyConnection, pool_id: str) -> list[str]:
@@ -135,7 +149,7 @@ def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> 
 
 
 _OURS = """item_id id other_ids prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy source
-outcomes agreement shortlist_id"""
+outcomes agreement shortlist_id audit model_answer messages gold_source n_labels verifier run_id model"""
 RESERVED_COLUMNS = frozenset(_OURS.split())
 """The stable names of our own outputs."""
 

@@ -75,8 +75,3 @@ def find_run(connection: duckdb.DuckDBPyConnection, wanted: str | None) -> Probe
         known = ", ".join(f"{run.run_id} ({run.model}, K={run.k})" for run in runs)
         raise NothingToDo(f"no single probe run is called {wanted!r}.", hint=f"The store holds {known}.")
     return matching[0]
-
-
-def enter_probe_time(connection: duckdb.DuckDBPyConnection, run_id: str, seconds: float, tokens: int) -> None:
-    """Book what sampling took."""
-    connection.execute("INSERT INTO ledger VALUES (now(), 'probe', ?, ?, ?)", [run_id, seconds, tokens])

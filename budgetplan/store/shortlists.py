@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from budgetplan.errors import StoreError
+from budgetplan.errors import NothingToDo, StoreError
 from budgetplan.store.connection import scalar
 
 
@@ -27,12 +27,15 @@ def save_shortlist(
     settings: dict[str, Any],
     picked: pa.Table,
 ) -> None:
-    """Write a shortlist; `settings` has run_id, pool_id, policy and budget, `picked` item_id, rank, score, cost."""
+    """Write a shortlist.
+
+    `settings` has run_id, pool_id, policy, budget and purpose, `picked` item_id, rank, score and cost.
+    """
     name = shortlist_name(number)
     if next_number(connection) != number:
         raise StoreError(f"another shortlist became {name} meanwhile.", hint="Run the same command again.")
     connection.execute(
-        "INSERT INTO shortlist VALUES (?, ?, ?, ?, ?, ?, ?, now())",
+        "INSERT INTO shortlist VALUES (?, ?, ?, ?, ?, ?, ?, now(), ?)",
         [
             name,
             number,
@@ -41,21 +44,105 @@ def save_shortlist(
             settings["policy"],
             settings["budget"],
             json.dumps(settings),
+            settings["purpose"],
         ],
     )
     connection.register("picked", picked)
-    connection.execute("INSERT INTO shortlist_item SELECT ?, item_id, rank, score, cost FROM picked", [name])
+    connection.execute(
+        """INSERT INTO shortlist_item (shortlist_id, item_id, rank, score, cost)
+           SELECT ?, item_id, rank, score, cost FROM picked""",
+        [name],
+    )
     connection.unregister("picked")
+
+
+def save_audit(
+    connection: duckdb.DuckDBPyConnection, pool_id: str, shortlist_id: str, item_ids: pa.Array, inclusion: float
+) -> None:
+    """Remember a pool's audit slice as it now is, items of earlier rounds included."""
+    connection.register("drawn", pa.table({"item_id": item_ids}))
+    connection.execute("DELETE FROM audit_item WHERE pool_id = ?", [pool_id])
+    connection.execute("INSERT INTO audit_item SELECT ?, item_id, ?, ? FROM drawn", [pool_id, shortlist_id, inclusion])
+    connection.unregister("drawn")
+
+
+def audit_size(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
+    """How many items a pool's audit slice has."""
+    return int(scalar(connection, "SELECT count(*) FROM audit_item WHERE pool_id = ?", [pool_id]))
+
+
+_OUT = "(SELECT item_id FROM shortlist_item WHERE recalled_at IS NULL)"
+_BOUGHT = "(SELECT item_id FROM label WHERE status <> 'skipped')"
+
+
+def available_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray | None:
+    """Which items of a pool are neither out for annotation nor bought, in file order; None: all of them."""
+    if not scalar(connection, f"SELECT count(*) FROM (FROM {_OUT} UNION ALL FROM {_BOUGHT})"):
+        return None
+    return connection.sql(
+        f"""SELECT item_id NOT IN (FROM {_OUT} UNION FROM {_BOUGHT}) AS available
+            FROM pool_item WHERE pool_id = ? ORDER BY row, item_id""",
+        params=[pool_id],
+    ).to_arrow_table()["available"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """Items taken back from the annotators, what they were to cost, and what of the budget became free."""
+
+    shortlist_id: str
+    item_ids: list[str]
+    cost: float
+    unit: str
+    freed: float
+    freed_unit: str
+
+
+def recall_items(connection: duckdb.DuckDBPyConnection, shortlist_id: str, item_ids: list[str]) -> Recalled:
+    """Take items of a shortlist back (all that have no label where none is named), so that they can be chosen again."""
+    found = connection.execute("SELECT settings FROM shortlist WHERE shortlist_id = ?", [shortlist_id]).fetchall()
+    if not found:
+        known = ", ".join(row.shortlist_id for row in all_shortlists(connection)) or "none yet"
+        raise NothingToDo(f"there is no shortlist {shortlist_id}.", hint=f"The shortlists are: {known}.")
+    settings = json.loads(found[0][0])
+    rows = connection.execute(
+        f"""SELECT item_id, cost FROM shortlist_item
+            WHERE shortlist_id = ? AND recalled_at IS NULL AND item_id NOT IN (FROM {_BOUGHT}) ORDER BY rank""",
+        [shortlist_id],
+    ).fetchall()
+    costs = {item_id: cost for item_id, cost in rows if not item_ids or item_id in item_ids}
+    strangers = [item_id for item_id in item_ids if item_id not in costs]
+    if strangers:
+        raise NothingToDo(
+            f"{strangers[0]} is not out in {shortlist_id}.",
+            hint=f"Take back all that is still out: budgetplan recall {shortlist_id}",
+        )
+    connection.execute(
+        "UPDATE shortlist_item SET recalled_at = now() WHERE shortlist_id = ? AND list_contains(?, item_id)",
+        [shortlist_id, list(costs)],
+    )
+    cost, freed_unit = sum(costs.values()), settings["left_unit"]
+    return Recalled(
+        shortlist_id=shortlist_id,
+        item_ids=list(costs),
+        cost=cost,
+        unit=settings["unit"],
+        freed=len(costs) if freed_unit == "items" else cost,
+        freed_unit=freed_unit,
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ShortlistRow:
-    """A shortlist as the store knows it."""
+    """A shortlist as the store knows it: of its items some came back labelled, some were recalled."""
 
     shortlist_id: str
+    purpose: str
     policy: str
     budget: str
     n_items: int
+    n_labelled: int
+    n_recalled: int
     run_id: str
     created_at: str
 
@@ -63,8 +150,9 @@ class ShortlistRow:
 def all_shortlists(connection: duckdb.DuckDBPyConnection) -> list[ShortlistRow]:
     """Every shortlist, the newest last."""
     rows = connection.execute(
-        """SELECT shortlist_id, policy, budget, count(item_id), run_id, created_at::VARCHAR
-           FROM shortlist LEFT JOIN shortlist_item USING (shortlist_id)
-           GROUP BY ALL ORDER BY shortlist_id"""
+        f"""SELECT shortlist_id, purpose, policy, budget, count(item_id), count(item_id) FILTER (item_id IN {_BOUGHT}),
+                   count(recalled_at), run_id, created_at::VARCHAR
+            FROM shortlist LEFT JOIN shortlist_item USING (shortlist_id)
+            GROUP BY ALL ORDER BY shortlist_id"""
     ).fetchall()
     return [ShortlistRow(*row) for row in rows]

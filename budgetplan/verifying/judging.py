@@ -10,13 +10,16 @@ from typing import NamedTuple
 from budgetplan.errors import VerifierError
 from budgetplan.outcome import Outcome
 from budgetplan.verifying.exact import Exact
-from budgetplan.verifying.find import Found
+from budgetplan.verifying.find import Found, known_answer
 from budgetplan.verifying.function import RewardFunction
 from budgetplan.verifying.turn import complete_words
 from budgetplan.verifying.verifier import Verifier
 
 CORRECT_FROM = 0.5
 """A user's reward of at least this much is a correct answer."""
+
+IS_ANSWER = "answer"
+"""A `finish_reason` for a text that is an answer by itself (a label), so that nothing has to be found in it."""
 
 _WORDS = Exact()
 
@@ -84,6 +87,8 @@ def _by_answer(verifier: Verifier, row: Row, compare: Callable[[str, str], bool 
 
 def _answer(verifier: Verifier | Exact, row: Row) -> Found | None:
     """Find the answer; the last words of a text that was cut off are not one."""
+    if row.finish_reason == IS_ANSWER:
+        return Found(known_answer(row.text), explicit=True)
     if row.finish_reason != "length":
         return verifier.extract(row.text)
     found = verifier.extract(complete_words(row.text))

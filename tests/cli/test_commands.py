@@ -10,7 +10,7 @@ import typer
 from budgetplan.cli import app
 from budgetplan.errors import Interrupted
 
-COMMANDS = ("demo", "probe", "import-samples", "rank", "shortlist", "verify", "status", "config")
+COMMANDS = """demo probe import-samples rank shortlist ingest export verify recall forget status config""".split()
 
 
 def only_json(result: Any) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def test_budgets_that_cannot_be_spent(imported: Any, budget: str, says: str) -> 
 
 
 def test_wrong_usage_exits_with_2(run: Any) -> None:
-    assert run("shortlist").exit_code == 2
+    assert run("export").exit_code == 2
     assert run("rank", "--policy", "hardest").exit_code == 2
     assert run("rnak").exit_code == 2
 

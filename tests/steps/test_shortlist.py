@@ -50,7 +50,7 @@ def test_a_shortlist_is_written_for_the_user_and_blind_for_the_annotators(probed
         rows = list(csv.DictReader(stream))
     assert [row["rank"] for row in rows] == ["1", "2", "3"]
     assert {row["p_hat"] for row in rows} == {"0"}
-    with files.annotators.open(encoding="utf-8-sig", newline="") as stream:
+    with files.annotators[0].open(encoding="utf-8-sig", newline="") as stream:
         sheet = list(csv.DictReader(stream))
     assert {row["item_id"] for row in sheet} == {row["item_id"] for row in rows}
     assert list(sheet[0]) == "item_id shortlist_id prompt answer verdict annotator minutes notes".split()

@@ -1,0 +1,60 @@
+"""A shortlist of disagreements: the items on which annotators differ, out once more; what comes back decides alone."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import pyarrow as pa
+
+from budgetplan.config import Settings
+from budgetplan.errors import NothingToDo
+from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
+from budgetplan.store.adjudications import ANOTHER_LOOK, disagreements
+from budgetplan.store.connection import Store
+from budgetplan.store.pools import item_prompts
+from budgetplan.store.runs import find_run
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAgain:
+    """A shortlist of disagreements and where it was written."""
+
+    shortlist_id: str
+    n_items: int
+    files: ShortlistFiles
+
+
+def look_again(store: Store, settings: Settings, choices: FileChoices) -> LookedAgain:
+    """Write every item on which annotators differ, or contradict what was known, for another look."""
+    check_files(choices)
+    with store.reading() as connection:
+        run = find_run(connection, None)
+        open_items = disagreements(connection)
+        prompts = item_prompts(connection, [item.item_id for item in open_items])
+    if not open_items:
+        raise NothingToDo("annotators disagree on nothing.", hint="See what there is: budgetplan status")
+    table = pa.table(
+        {
+            "item_id": pa.array([item.item_id for item in open_items], pa.string()),
+            "id": pa.array([item.ids[0] if item.ids else None for item in open_items], pa.string()),
+            "prompt": pa.array(prompts, pa.string()),
+            "rank": pa.array(range(1, len(open_items) + 1), pa.int64()),
+            "score": pa.nulls(len(open_items), pa.float64()),
+            "cost": pa.array([0.0] * len(open_items), pa.float64()),
+            "state": pa.array([item.state for item in open_items], pa.string()),
+        }
+    )
+    entry = {
+        "budgetplan": version("budgetplan"),
+        "purpose": ANOTHER_LOOK,
+        "policy": ANOTHER_LOOK,
+        "budget": f"{len(open_items)} items",
+        "unit": "items",
+        "left_unit": "items",
+        "n_items": len(open_items),
+        "seed": settings.seed,
+        "pool_id": run.pool_id,
+        "run_id": run.run_id,
+    }
+    with write_shortlist(store, choices, entry, table, settings.seed) as (_, name, files):
+        pass
+    return LookedAgain(name, len(open_items), files)

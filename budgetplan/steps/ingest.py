@@ -1,0 +1,190 @@
+"""`ingest`: labels back into the store, decided, and every stored sample judged by them.
+
+Invariant: of all files given, everything goes in or nothing does, except bad records where the user allows it; and what
+is stored is never overwritten.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from budgetplan.annotation.tools.detection import read_label_file
+from budgetplan.annotation.tools.label_file import BadRecord, LabelFile
+from budgetplan.errors import LabelError
+from budgetplan.records import Message, Progress, item_id_of
+from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
+from budgetplan.steps.people import under_pseudonyms, use_pseudonyms, uses_pseudonyms
+from budgetplan.store.adjudications import Disagreement, disagreements
+from budgetplan.store.connection import Store
+from budgetplan.store.labels import (
+    LabelSource,
+    add_labels,
+    changes,
+    never_asked_for,
+    still_missing,
+    unknown_items,
+    watch_changes,
+)
+from budgetplan.store.ledger import enter_labels_spent
+
+NAMED = 5
+"""How many bad records an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestChoices:
+    """What holds for one ingest: the tool, whose a file is that names nobody, and what to do with what is amiss."""
+
+    tool: str | None = None
+    annotator: str | None = None
+    skip_bad: bool = False
+    replace_known: bool = False
+    pseudonyms: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """What one file held."""
+
+    name: str
+    tool: str
+    n_labels: int
+    n_blank: int
+    bad: list[BadRecord]
+    warnings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRecord:
+    """A label for an item that no pool of the store has."""
+
+    file: str
+    place: int
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What came in, and what follows: `changes` has one row (item_id, annotator, change) per item and annotator."""
+
+    files: list[FileReport]
+    changes: pa.Table
+    unknown: list[UnknownRecord]
+    unasked: list[str]
+    missing: list[str]
+    n_removed: int
+    rescored: Rescored
+    disagreements: list[Disagreement]
+
+    def n(self, change: str) -> int:
+        """How many labels are new, changed, unchanged, skipped or rejected."""
+        return int(pc.sum(pc.equal(self.changes["change"], change)).as_py() or 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Incoming:
+    """A file that was read, and which of its labels are for items of the store."""
+
+    source: LabelSource
+    read: LabelFile
+    labels: pa.Table
+    unknown: list[UnknownRecord]
+
+
+def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress: Progress) -> IngestReport:
+    """Take labels back; the same file twice changes nothing."""
+    with store.reading():  # a store that is not there is an error, not made
+        pass
+    read = [(path, read_label_file(path, choices.tool)) for path in paths]
+    _refuse_bad([(path, file.bad) for path, file in read], choices)
+    if choices.pseudonyms:
+        use_pseudonyms(store)
+    incoming = [_resolved(store, path, file, choices) for path, file in read]
+    _refuse_strangers(incoming)
+    with store.writing() as connection:
+        watch_changes(connection)
+        n_removed = sum(add_labels(connection, file.source, file.labels) for file in incoming)
+        changed = changes(connection)
+        enter_labels_spent(connection, ", ".join(file.source.name for file in incoming))
+    rescored = adjudicate_labels(store, progress, replace_known=choices.replace_known)
+    with store.reading() as connection:
+        return IngestReport(
+            files=[_file_report(file) for file in incoming],
+            changes=changed,
+            unknown=[record for file in incoming for record in file.unknown],
+            unasked=never_asked_for(connection, changed["item_id"]),
+            missing=still_missing(connection),
+            n_removed=n_removed,
+            rescored=rescored,
+            disagreements=disagreements(connection),
+        )
+
+
+def _refuse_bad(files: Sequence[tuple[Path, list[BadRecord]]], choices: IngestChoices) -> None:
+    bad = [f"{path}:{record.place}: {record.reason}" for path, records in files for record in records]
+    if bad and not choices.skip_bad:
+        more = f" (and {len(bad) - NAMED} more)" if len(bad) > NAMED else ""
+        raise LabelError(
+            f"{len(bad)} records cannot be read, and nothing was stored: {'; '.join(bad[:NAMED])}{more}.",
+            hint="Mend them, or take the good records alone: the same command with --skip-bad",
+        )
+
+
+def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices) -> _Incoming:
+    """Name the item and the annotator of every record, and set apart what is for no item of the store."""
+    labels = file.labels
+    labels = _with(labels, "item_id", _item_ids(labels))
+    labels = _with(labels, "annotator", pc.fill_null(labels["annotator"], choices.annotator or path.stem))
+    if uses_pseudonyms(store):
+        labels = under_pseudonyms(store, labels)
+    with store.reading() as connection:
+        strangers = unknown_items(connection, labels["item_id"])
+    known = pc.invert(pc.is_in(labels["item_id"], value_set=pa.array(sorted(strangers), pa.string())))
+    unknown = [
+        UnknownRecord(str(path), row["place"], row["item_id"])
+        for row in labels.filter(pc.invert(known)).select(["place", "item_id"]).to_pylist()
+    ]
+    source = LabelSource(_sha256(path), path.name, file.tool)
+    return _Incoming(source, file, labels.filter(known), unknown)
+
+
+def _item_ids(labels: pa.Table) -> pa.Array:
+    """The ids as given; where a record carries none, its prompt says which item it is, since identity is content."""
+    return pa.array(
+        [
+            item_id or item_id_of((Message("user", prompt or ""),))
+            for item_id, prompt in zip(labels["item_id"].to_pylist(), labels["prompt"].to_pylist(), strict=True)
+        ],
+        pa.string(),
+    )
+
+
+def _with(table: pa.Table, name: str, column: pa.Array | pa.ChunkedArray) -> pa.Table:
+    return table.set_column(table.schema.get_field_index(name), name, column)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*.json")) if path.is_dir() else [path]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _refuse_strangers(incoming: Sequence[_Incoming]) -> None:
+    """A file of which no record belongs here is another project's."""
+    for file in incoming:
+        if file.unknown and not file.labels.num_rows:
+            raise LabelError(
+                f"{file.unknown[0].file}: none of its {len(file.unknown)} labels is for an item of this store "
+                f"(the first is for {file.unknown[0].item}), and nothing was stored.",
+                hint="Name the store it belongs to: --db other.duckdb",
+            )
+
+
+def _file_report(file: _Incoming) -> FileReport:
+    read = file.read
+    return FileReport(file.source.name, read.tool, read.labels.num_rows, read.n_blank, read.bad, read.warnings)

@@ -1,0 +1,68 @@
+"""Rounds: what earlier shortlists took, what of their budgets is left, and taking items back."""
+
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from budgetplan.errors import BudgetError
+from budgetplan.selection.amounts import CURRENCIES, HOURS, ITEMS, Amount
+from budgetplan.selection.budget import Budget, BudgetKind, parse_budget
+from budgetplan.store.connection import Store
+from budgetplan.store.ledger import Entry, enter, left_to_plan
+from budgetplan.store.shortlists import Recalled, available_items, recall_items
+
+_KINDS: dict[str, BudgetKind] = {ITEMS: "items", HOURS: "time", **dict.fromkeys(CURRENCIES, "money")}
+
+
+def available(connection: duckdb.DuckDBPyConnection, pool_id: str, n_items: int) -> NDArray[np.bool_]:
+    """Mark the items of a pool that are neither bought nor out for annotation, in file order."""
+    marks = available_items(connection, pool_id)
+    return np.ones(n_items, dtype=np.bool_) if marks is None else np.asarray(marks.to_numpy())
+
+
+def budget_of(connection: duckdb.DuckDBPyConnection, given: str | None) -> Budget:
+    """The budget as given, or what earlier shortlists left of theirs."""
+    if given is not None:
+        return parse_budget(given)
+    left = {unit: amount for unit, amount in left_to_plan(connection).items() if amount > 0}
+    if not left:
+        raise BudgetError(
+            "nothing is left of the budgets given so far." if left_to_plan(connection) else "no budget was given.",
+            hint="Give one: budgetplan shortlist --budget 10%",
+        )
+    if len(left) > 1:
+        amounts = " and ".join(str(Amount(Fraction(amount), unit)) for unit, amount in left.items())
+        raise BudgetError(f"{amounts} are left.", hint="Say which to spend: budgetplan shortlist --budget 10%")
+    ((unit, amount),) = left.items()
+    exact = Fraction(amount).limit_denominator(10**6)
+    return Budget(_KINDS[unit], exact, f"what is left ({Amount(exact, unit)})", unit if unit in CURRENCIES else None)
+
+
+def recall(store: Store, shortlist_id: str, item_ids: list[str]) -> Recalled:
+    """Take items back from the annotators; they can be chosen again, and their budget is free."""
+    with store.writing() as connection:
+        recalled = recall_items(connection, shortlist_id, item_ids)
+        enter_planned(connection, shortlist_id, -len(recalled.item_ids), -recalled.cost, recalled.unit)
+        enter_left(connection, shortlist_id, recalled.freed, recalled.freed_unit)
+    return recalled
+
+
+def enter_planned(connection: duckdb.DuckDBPyConnection, shortlist_id: str, items: int, cost: float, unit: str) -> None:
+    """Enter what labels are planned to cost, in items, hours or money; less than 0 for what was taken back."""
+    entry = Entry(
+        kind="labels",
+        state="planned",
+        reference=shortlist_id,
+        items=items,
+        seconds=3600 * cost if unit == HOURS else 0.0,
+        amount=cost if unit in CURRENCIES else 0.0,
+        unit=unit if unit in CURRENCIES else "",
+    )
+    enter(connection, entry)
+
+
+def enter_left(connection: duckdb.DuckDBPyConnection, shortlist_id: str, amount: float, unit: str) -> None:
+    """Enter what of a budget is not planned; less than 0 where it was planned after all."""
+    enter(connection, Entry(kind="labels", state="left", reference=shortlist_id, amount=amount, unit=unit))

@@ -1,0 +1,216 @@
+"""Labels in the store: every word of every annotator that ever came back, none overwritten.
+
+Invariant: what holds is a view (`current_label`), one row per item and annotator: their last submitted label by its own
+time, or by its arrival where it has none; a skip counts only where no label came. So the order in which files arrive
+decides nothing that the records themselves decide.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from budgetplan.store.connection import scalar
+
+_SAYS = "answer, verdict, status, seconds"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSource:
+    """A file of labels: its digest, its name and the tool that wrote it."""
+
+    sha256: str
+    name: str
+    tool: str
+
+
+def unknown_items(connection: duckdb.DuckDBPyConnection, item_ids: pa.Array | pa.ChunkedArray) -> set[str]:
+    """Those of the ids that no pool of the store has."""
+    connection.register("asked", pa.table({"item_id": item_ids}))
+    rows = connection.execute("SELECT DISTINCT item_id FROM asked ANTI JOIN item USING (item_id)").fetchall()
+    connection.unregister("asked")
+    return {item_id for (item_id,) in rows}
+
+
+def watch_changes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Remember what holds now, for `changes` to compare with."""
+    connection.execute(f"CREATE TEMP TABLE held AS SELECT item_id, annotator, {_SAYS} FROM current_label")
+    connection.execute("CREATE TEMP TABLE touched (item_id VARCHAR, annotator VARCHAR)")
+
+
+def add_labels(connection: duckdb.DuckDBPyConnection, source: LabelSource, labels: pa.Table) -> int:
+    """Add the labels (`LABELS_SCHEMA`, items known, annotators named) of one file to the history; between watches.
+
+    The same annotation in another export of its tool (same native id and item) keeps the annotator's first name. Labels
+    of people whose records were removed are left out; returns how many.
+    """
+    connection.register("incoming", labels)
+    connection.execute(
+        """CREATE OR REPLACE TEMP TABLE fresh AS
+           WITH named AS (
+               SELECT i.* REPLACE (coalesce(known.annotator, i.annotator) AS annotator)
+               FROM incoming AS i LEFT JOIN (
+                   SELECT item_id, native_id, any_value(annotator) AS annotator FROM label
+                   WHERE tool = ? AND native_id IS NOT NULL GROUP BY item_id, native_id) AS known
+               ON known.item_id = i.item_id AND known.native_id = i.native_id)
+           SELECT DISTINCT ON (item_id, annotator, answer, verdict, status, seconds, labeled_at) *
+           FROM named ORDER BY place DESC""",
+        [source.tool],
+    )
+    connection.unregister("incoming")
+    n_removed = scalar(
+        connection, "DELETE FROM fresh WHERE sha256(annotator) IN (SELECT digest FROM removed_annotator)"
+    )
+    connection.execute("INSERT INTO touched SELECT item_id, annotator FROM fresh")
+    connection.execute(
+        """INSERT INTO label
+           SELECT f.item_id, f.annotator, f.answer, f.verdict, f.status, f.seconds, f.labeled_at, f.shortlist_id, $tool,
+                  f.native_id, $sha256, f.place, f.raw, now(), (SELECT coalesce(max(arrival), 0) + 1 FROM label)
+           FROM fresh AS f
+           LEFT JOIN current_label AS c ON c.item_id = f.item_id AND c.annotator = f.annotator
+           WHERE NOT coalesce(
+               (c.answer, c.verdict, c.status, c.seconds)
+                   IS NOT DISTINCT FROM (f.answer, f.verdict, f.status, f.seconds)
+               AND coalesce(f.labeled_at <= c.labeled_at, true), false)
+           AND NOT EXISTS (
+               FROM label AS h WHERE h.item_id = f.item_id AND h.annotator = f.annotator
+               AND (h.answer, h.verdict, h.status, h.seconds)
+                   IS NOT DISTINCT FROM (f.answer, f.verdict, f.status, f.seconds)
+               AND (h.labeled_at = f.labeled_at OR (
+                   f.labeled_at IS NULL AND $sha256 IN (SELECT sha256 FROM label_file))))""",
+        {"tool": source.tool, "sha256": source.sha256},
+    )
+    connection.execute(
+        """INSERT INTO label_file SELECT $sha256, $name, $tool, $n, now()
+           WHERE $sha256 NOT IN (SELECT sha256 FROM label_file)""",
+        {"sha256": source.sha256, "name": source.name, "tool": source.tool, "n": labels.num_rows},
+    )
+    return int(n_removed)
+
+
+def changes(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """What the files since `watch_changes` brought: item_id, annotator and `change`, one row for each of their pairs.
+
+    `change` is new, changed or unchanged, or skipped or rejected where that is all the annotator says of the item. What
+    was decided about items whose labels changed no longer holds.
+    """
+    table = connection.sql(
+        """WITH pairs AS (SELECT DISTINCT item_id, annotator FROM touched)
+           SELECT p.item_id, p.annotator, CASE
+               WHEN (h.answer, h.verdict, h.status, h.seconds)
+                    IS NOT DISTINCT FROM (c.answer, c.verdict, c.status, c.seconds) THEN 'unchanged'
+               WHEN c.status <> 'submitted' THEN c.status
+               WHEN h.status = 'submitted' THEN 'changed' ELSE 'new' END AS change
+           FROM pairs AS p JOIN current_label AS c USING (item_id, annotator)
+           LEFT JOIN held AS h ON h.item_id = p.item_id AND h.annotator = p.annotator
+           ORDER BY p.item_id, p.annotator"""
+    ).to_arrow_table()
+    connection.register("changed", table)
+    for decided in ("adjudicated", "answer_group"):
+        connection.execute(
+            f"DELETE FROM {decided} WHERE item_id IN (SELECT item_id FROM changed WHERE change <> 'unchanged')"
+        )
+    connection.unregister("changed")
+    connection.execute("DROP TABLE held; DROP TABLE touched")
+    return table
+
+
+def never_asked_for(connection: duckdb.DuckDBPyConnection, item_ids: pa.ChunkedArray) -> list[str]:
+    """Those of the items that were on no shortlist."""
+    connection.register("asked", pa.table({"item_id": item_ids}))
+    rows = connection.execute(
+        "SELECT DISTINCT item_id FROM asked ANTI JOIN shortlist_item USING (item_id) ORDER BY ALL"
+    )
+    never = [item_id for (item_id,) in rows.fetchall()]
+    connection.unregister("asked")
+    return never
+
+
+def still_missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Items that are out for annotation and of which nobody said anything, in the order of their shortlists."""
+    rows = connection.execute(
+        """SELECT item_id FROM shortlist_item JOIN shortlist USING (shortlist_id) ANTI JOIN label USING (item_id)
+           WHERE recalled_at IS NULL GROUP BY item_id ORDER BY min(number), min(rank) NULLS LAST, item_id"""
+    ).fetchall()
+    return [item_id for (item_id,) in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorRow:
+    """One annotator: labels and skips that hold, median seconds per label, share of labels that were decided for."""
+
+    annotator: str
+    n_labels: int
+    n_skipped: int
+    median_seconds: float | None
+    agreement: float | None
+
+
+def annotators(connection: duckdb.DuckDBPyConnection) -> list[AnnotatorRow]:
+    """Every annotator, the most labels first; agreement only over items that two or more labelled."""
+    rows = connection.execute(
+        """SELECT c.annotator, count(*) FILTER (status = 'submitted') AS n, count(*) FILTER (status <> 'submitted'),
+                  median(seconds) FILTER (status = 'submitted'),
+                  avg((coalesce(g.same_as, c.answer) IS NOT DISTINCT FROM a.answer)::INT)
+                      FILTER (status = 'submitted' AND a.n_annotators > 1 AND a.answer IS NOT NULL)
+           FROM current_label AS c LEFT JOIN adjudicated AS a USING (item_id)
+           LEFT JOIN answer_group AS g ON g.item_id = c.item_id AND g.answer = c.answer
+           GROUP BY c.annotator ORDER BY n DESC, c.annotator"""
+    ).fetchall()
+    return [AnnotatorRow(*row) for row in rows]
+
+
+def label_votes(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Every answer that holds on an item of two or more annotators: item_id, annotator, answer (equal ones as one)."""
+    return connection.sql(
+        """SELECT c.item_id, c.annotator, coalesce(g.same_as, c.answer) AS answer FROM current_label AS c
+           LEFT JOIN answer_group AS g ON g.item_id = c.item_id AND g.answer = c.answer
+           WHERE c.status = 'submitted' AND c.answer IS NOT NULL
+           QUALIFY count(*) OVER (PARTITION BY c.item_id) > 1 ORDER BY ALL"""
+    ).to_arrow_table()
+
+
+def item_seconds(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
+    """The median time of an item's labels in seconds, in file order; null where none was measured."""
+    return connection.sql(
+        """SELECT seconds FROM (SELECT item_id, row FROM pool_item WHERE pool_id = ?) AS p
+           LEFT JOIN (SELECT item_id, median(seconds) AS seconds FROM current_label
+                      WHERE status = 'submitted' AND seconds > 0 GROUP BY item_id) USING (item_id)
+           ORDER BY row, p.item_id""",
+        params=[pool_id],
+    ).to_arrow_table()["seconds"]
+
+
+def remove_annotator(connection: duckdb.DuckDBPyConnection, annotator: str) -> int:
+    """Delete all that one person said, and leave their records out from now on; returns the records deleted.
+
+    What was decided about their items is to be decided again.
+    """
+    for decided in ("adjudicated", "answer_group"):
+        connection.execute(
+            f"DELETE FROM {decided} WHERE item_id IN (SELECT item_id FROM label WHERE annotator = ?)", [annotator]
+        )
+    n = scalar(connection, "DELETE FROM label WHERE annotator = ?", [annotator])
+    if n:
+        connection.execute("INSERT INTO removed_annotator VALUES (sha256(?))", [annotator])
+    return int(n)
+
+
+def rename_annotators(
+    connection: duckdb.DuckDBPyConnection, new_names: Mapping[str, str], cleaned: Callable[[str], str]
+) -> None:
+    """Give annotators other names, and pass every stored raw record through `cleaned`."""
+    rows = connection.sql("SELECT rowid, annotator, raw FROM label ORDER BY rowid").to_arrow_table()
+    table = pa.table(
+        {
+            "stored_row": rows["rowid"],
+            "annotator": pa.array([new_names[name] for name in rows["annotator"].to_pylist()], pa.string()),
+            "raw": pa.array([cleaned(raw) for raw in rows["raw"].to_pylist()], pa.string()),
+        }
+    )
+    connection.register("renamed", table)
+    connection.execute(
+        "UPDATE label SET annotator = renamed.annotator, raw = renamed.raw FROM renamed WHERE label.rowid = stored_row"
+    )
+    connection.unregister("renamed")
