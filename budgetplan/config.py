@@ -52,7 +52,7 @@ class Settings(BaseModel):
     )
     cost_column: str | None = Field(None, description="column with each item's cost")
     cost_unit: str | None = Field(None, description="unit of that column: h, min, s or a currency")
-    cost_per_item: str | None = Field(None, description="one cost for all items, such as 5min or 4usd")
+    cost_per_item: str | None = Field(None, description="one cost for all items, such as 5min or 4usd; or measured")
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,8 @@ class Project:
         from budgetplan.steps.another_look import look_again
         from budgetplan.steps.shortlist_files import FileChoices
 
-        return look_again(self.store, self.settings, FileChoices(Path(out) if out else None, tool, force))
+        files = FileChoices(Path(out) if out else None, tool, force)
+        return look_again(self.store, self.settings, files, self.progress)
 
     def ingest(
         self,
@@ -158,10 +159,10 @@ class Project:
         """The items on which annotators differ, or contradict what was known beforehand."""
         from budgetplan.steps.status import open_disagreements
 
-        return open_disagreements(self.store)
+        return open_disagreements(self.store, self.progress)
 
     def status(self) -> "Status":
         """Where the project stands."""
         from budgetplan.steps.status import status
 
-        return status(self.store)
+        return status(self.store, self.progress)

@@ -1,7 +1,9 @@
 """`budgetplan demo`."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,7 +14,7 @@ from budgetplan.errors import ConfigError
 
 @app.command(epilog="Example: budgetplan demo --folder try-it")
 def demo(
-    folder: Annotated[Path, typer.Option("--folder", help="Where its pool, store and shortlist go.")] = Path(
+    folder: Annotated[Path, typer.Option("--folder", help="Where its pools, stores and shortlists go.")] = Path(
         "budgetplan-demo"
     ),
     engine: o.Engine = None,
@@ -21,25 +23,71 @@ def demo(
 ) -> None:
     """Try it on the embedded example.
 
-    Probe and shortlist with a small model and 1,000 prompts that come along: a minute or two, on any machine.
+    With a small model that comes along, a minute or two on any machine: probe and shortlist 1,000 prompts with known
+    answers; then 400 without, which two simulated annotators label.
     """
-    from budgetplan.cli.ranking import show_shortlist
+    from budgetplan.cli.documents import plain, print_json
+    from budgetplan.cli.labelling import show_ingest
+    from budgetplan.cli.ranking import shortlist_document, show_shortlist
     from budgetplan.cli.screens import show_probe
     from budgetplan.cli.session import opened
-    from budgetplan.cli.terminal import say
+    from budgetplan.cli.standing import show_status
+    from budgetplan.demo.annotators import write_export
     from budgetplan.demo.files import demo_settings, write_demo_pool
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         pool = write_demo_pool(folder / "pool.jsonl")
+        unanswered = write_demo_pool(folder / "unanswered.jsonl", n=400, seed=1, answers=False)
     except OSError as error:
         raise ConfigError(f"--folder {folder} cannot be written: {error.strerror}.", hint="Name another.") from error
+    screen = _Screen(silent=as_json)
     with opened(log_file, db=folder / "demo.duckdb", engine=engine, **demo_settings()) as (project, _):
-        if not as_json:
-            say(f"$ budgetplan probe {pool}")
-        report = project.probe(pool)
-        if not as_json:
-            show_probe(report, as_json=False)
-            say("\n$ budgetplan shortlist --budget 10%")
-        shortlisted = project.shortlist("10%", out=folder / "shortlist.csv", force=True)
-    show_shortlist(shortlisted, as_json=as_json)
+        screen.say(f"$ budgetplan probe {pool}")
+        screen.show(show_probe, project.probe(pool))
+        screen.say("$ budgetplan shortlist --budget 10%")
+        chosen = project.shortlist("10%", out=folder / "shortlist.csv", force=True)
+        screen.show(show_shortlist, chosen)
+    (folder / "unanswered.duckdb").unlink(missing_ok=True)  # labels are played through from the start
+    with opened(log_file, db=folder / "unanswered.duckdb", engine=engine, **demo_settings()) as (project, _):
+        screen.say(f"$ budgetplan probe {unanswered}")
+        screen.show(show_probe, project.probe(unanswered))
+        screen.say("$ budgetplan shortlist --budget 20% --format label-studio")
+        out = project.shortlist("20%", tool="label-studio", out=folder / "to-label.csv", force=True)
+        screen.show(show_shortlist, out)
+        assert out.files is not None
+        export = write_export(out.files.annotators[0], folder / "export.json")
+        screen.say(f"(two simulated annotators label it; their export is {export})\n$ budgetplan ingest {export}")
+        ingested = project.ingest([export])
+        screen.show(show_ingest, ingested)
+        screen.say("$ budgetplan status")
+        status = project.status()
+        screen.show(show_status, status)
+    if as_json:
+        print_json(
+            {
+                **shortlist_document(chosen),
+                "unanswered": {
+                    "shortlist": shortlist_document(out),
+                    "ingest": {name: value for name, value in plain(ingested).items() if name != "changes"},
+                    "status": plain(status),
+                },
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Screen:
+    """The commands that the demo stands for and what each shows, unless a document is asked for."""
+
+    silent: bool
+
+    def say(self, text: str) -> None:
+        from budgetplan.cli.terminal import say
+
+        if not self.silent:
+            say(f"\n{text}")
+
+    def show(self, shown: Callable[..., None], report: Any) -> None:
+        if not self.silent:
+            shown(report, as_json=False)

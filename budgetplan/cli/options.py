@@ -51,7 +51,10 @@ Exclude = Annotated[
 ]
 CostColumn = Annotated[str | None, typer.Option("--cost-column", help="Column with each item's cost.")]
 CostUnit = Annotated[str | None, typer.Option("--cost-unit", help="Unit of that column: h, min, s or a currency.")]
-CostPerItem = Annotated[str | None, typer.Option("--cost-per-item", help="One cost for all: 5min, 4usd.")]
+CostPerItem = Annotated[
+    str | None,
+    typer.Option("--cost-per-item", help="One cost for all: 5min, 4usd; or measured: the annotators' times."),
+]
 ToolFormat = Annotated[
     Literal["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"],
     typer.Option("--format", "-f", help="The annotators' tool."),

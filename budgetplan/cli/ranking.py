@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from budgetplan.selection.choose import Choice
     from budgetplan.selection.compare import PolicyRow
+    from budgetplan.selection.cost_model import CostModel
     from budgetplan.steps.rank import Ranking, Standing
     from budgetplan.steps.shortlist import Shortlisted
 
@@ -44,6 +45,8 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
         return
     _show_standing(shortlisted.standing)
     say(_choice_line(shortlisted))
+    if shortlisted.cost_model:
+        say(cost_model_line(shortlisted.cost_model))
     _show_audit(shortlisted)
     say(_tie_line(shortlisted))
     _show_known(shortlisted)
@@ -74,6 +77,7 @@ def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
         "n_items": shortlisted.table.num_rows,
         "spent": shortlisted.spent,
         "unit": choice.unit,
+        "cost_model": plain(shortlisted.cost_model),
         "left": choice.left,
         "left_unit": choice.left_unit,
         "audit": {
@@ -162,6 +166,13 @@ def _choice_line(shortlisted: "Shortlisted") -> str:
     if choice.exhausted:
         text += f" That is every item the policy can rank ({choice.n_candidates:,}); budget is left."
     return text
+
+
+def cost_model_line(model: "CostModel") -> str:
+    """What annotators' times say an item takes, and how far to trust it."""
+    base = f"one number for all: {model.baseline_error:.0%}"
+    error = f"off by {model.error:.0%} in the median ({base})" if model.kind == "features" else f"off by {base}"
+    return f"Costs learned from the measured times of {model.n_timed:,} items; on items left out, {error}."
 
 
 def _show_audit(shortlisted: "Shortlisted") -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
+from budgetplan.cli.ranking import cost_model_line
 from budgetplan.cli.terminal import add_row, say, say_next, stdout_console
 
 if TYPE_CHECKING:
@@ -38,8 +39,7 @@ def _show_runs(report: "Status") -> None:
 
     runs = Table("run", "model", "engine", "pool", "items", "K", "samples", "correct", "verifier", box=None)
     for row in report.runs:
-        run, counted = row.run, row.n_samples
-        correct = f"{row.outcomes.get('correct', 0) / counted:.1%}" if counted else "-"
+        run = row.run
         add_row(
             runs,
             run.run_id,
@@ -48,8 +48,8 @@ def _show_runs(report: "Status") -> None:
             row.pool.source,
             f"{row.pool.n_items:,}",
             str(run.k),
-            f"{counted:,}",
-            correct,
+            f"{row.n_samples:,}",
+            "-" if row.correct_share is None else f"{row.correct_share:.1%}",
             run.verdicts_by,
         )
     stdout_console().print(runs)
@@ -82,6 +82,8 @@ def _show_labels(labels: "LabelsStatus") -> None:
             "-" if row.agreement is None else f"{row.agreement:.0%}",
         )
     stdout_console().print(table)
+    if labels.cost_model:
+        say(cost_model_line(labels.cost_model))
     if labels.alpha is not None:
         say(f"Krippendorff's alpha (nominal) over items of two or more annotators: {labels.alpha:.2f}.")
 

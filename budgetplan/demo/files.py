@@ -12,10 +12,14 @@ def demo_model_path() -> Path:
     return Path(__file__).parent / "model"
 
 
-def write_demo_pool(path: Path, n: int = 1000, seed: int = 0) -> Path:
+def write_demo_pool(path: Path, n: int = 1000, seed: int = 0, *, answers: bool = True) -> Path:
     """Write the demo's pool as JSONL, replacing the file in one step, and return its path."""
     partial = path.with_name(path.name + ".partial")
-    lines = [json.dumps(row) + "\n" for row in make_pool(n, seed)]
+    rows: list[dict[str, Any]] = [dict(row) for row in make_pool(n, seed)]
+    if not answers:
+        for row in rows:
+            del row["answer"]
+    lines = [json.dumps(row) + "\n" for row in rows]
     partial.write_text("".join(lines), encoding="utf-8")
     return partial.replace(path)
 

@@ -68,9 +68,11 @@ def _verifier(store: Store, answers: Sequence[str]) -> str:
 
 
 def _judge_again(store: Store, progress: Progress) -> int:
-    """Bring all runs' verdicts up to date, the last used one last, so that it stays the last used."""
+    """Bring all runs' verdicts up to date, the last used one last and in any case, so that it stays the last used."""
     with store.reading() as connection:
-        waiting = [run for run in all_runs(connection) if has_pending(connection, run.run_id, run.verdicts_by)]
-    for run in reversed(waiting):
-        verify_run(store, run, run.verifier, progress)
+        runs = all_runs(connection)
+        waiting = [run for run in runs if has_pending(connection, run.run_id, run.verdicts_by)]
+    for run in reversed(runs):
+        if run in waiting or (waiting and run == runs[0]):
+            verify_run(store, run, run.verifier, progress)
     return len(waiting)

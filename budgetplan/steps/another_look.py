@@ -7,11 +7,12 @@ import pyarrow as pa
 
 from budgetplan.config import Settings
 from budgetplan.errors import NothingToDo
+from budgetplan.records import Progress
 from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
+from budgetplan.steps.upkeep import ready_run
 from budgetplan.store.adjudications import ANOTHER_LOOK, disagreements
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import item_prompts
-from budgetplan.store.runs import find_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +24,10 @@ class LookedAgain:
     files: ShortlistFiles
 
 
-def look_again(store: Store, settings: Settings, choices: FileChoices) -> LookedAgain:
+def look_again(store: Store, settings: Settings, choices: FileChoices, progress: Progress) -> LookedAgain:
     """Write every item on which annotators differ, or contradict what was known, for another look."""
     check_files(choices)
-    with store.reading() as connection:
-        run = find_run(connection, None)
+    with ready_run(store, None, progress) as run, store.reading() as connection:
         open_items = disagreements(connection)
         prompts = item_prompts(connection, [item.item_id for item in open_items])
     if not open_items:

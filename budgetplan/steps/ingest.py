@@ -18,7 +18,7 @@ from budgetplan.errors import LabelError
 from budgetplan.records import Message, Progress, item_id_of
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
 from budgetplan.steps.people import under_pseudonyms, use_pseudonyms, uses_pseudonyms
-from budgetplan.store.adjudications import Disagreement, disagreements
+from budgetplan.store.adjudications import Disagreement, disagreements, reopen_contradictions
 from budgetplan.store.connection import Store
 from budgetplan.store.labels import (
     LabelSource,
@@ -30,6 +30,8 @@ from budgetplan.store.labels import (
     watch_changes,
 )
 from budgetplan.store.ledger import enter_labels_spent
+from budgetplan.store.pools import answered_items, find_pool
+from budgetplan.store.runs import find_run
 
 NAMED = 5
 """How many bad records an error names."""
@@ -69,7 +71,11 @@ class UnknownRecord:
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """What came in, and what follows: `changes` has one row (item_id, annotator, change) per item and annotator."""
+    """What came in, and what follows.
+
+    `changes` has one row (item_id, annotator, change) per item and annotator; `answered` of the `n_pool` items of the
+    last used run's pool have an answer, so p̂ exists for them.
+    """
 
     files: list[FileReport]
     changes: pa.Table
@@ -78,6 +84,9 @@ class IngestReport:
     missing: list[str]
     n_removed: int
     rescored: Rescored
+    answered_before: int
+    answered: int
+    n_pool: int
     disagreements: list[Disagreement]
 
     def n(self, change: str) -> int:
@@ -97,8 +106,8 @@ class _Incoming:
 
 def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress: Progress) -> IngestReport:
     """Take labels back; the same file twice changes nothing."""
-    with store.reading():  # a store that is not there is an error, not made
-        pass
+    with store.reading() as connection:  # a store that is not there is an error, not made
+        answered_before = answered_items(connection, find_run(connection, None).pool_id)
     read = [(path, read_label_file(path, choices.tool)) for path in paths]
     _refuse_bad([(path, file.bad) for path, file in read], choices)
     if choices.pseudonyms:
@@ -109,9 +118,12 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
         watch_changes(connection)
         n_removed = sum(add_labels(connection, file.source, file.labels) for file in incoming)
         changed = changes(connection)
+        if choices.replace_known:
+            reopen_contradictions(connection, changed["item_id"])
         enter_labels_spent(connection, ", ".join(file.source.name for file in incoming))
     rescored = adjudicate_labels(store, progress, replace_known=choices.replace_known)
     with store.reading() as connection:
+        pool = find_pool(connection, find_run(connection, None).pool_id)
         return IngestReport(
             files=[_file_report(file) for file in incoming],
             changes=changed,
@@ -120,6 +132,9 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
             missing=still_missing(connection),
             n_removed=n_removed,
             rescored=rescored,
+            answered_before=answered_before,
+            answered=answered_items(connection, pool.pool_id),
+            n_pool=pool.n_items,
             disagreements=disagreements(connection),
         )
 

@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 from budgetplan.config import Settings
 from budgetplan.pool.fields import Fields
 from budgetplan.pool.reader import Pool
-from budgetplan.store.connection import scalar
-from budgetplan.store.pools import import_pool
+from budgetplan.store.pools import answered_items, import_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +45,6 @@ def pool_id_of(pool: Pool) -> str:
 def store_pool(connection: duckdb.DuckDBPyConnection, pool: Pool) -> PoolSummary:
     """Write a pool in the caller's transaction."""
     imported = import_pool(connection, pool_id_of(pool), pool.source, pool.n_rows, pool.table)
-    n_with_answer = scalar(
-        connection,
-        "SELECT count(*) FROM pool_item SEMI JOIN gold USING (item_id) WHERE pool_id = ?",
-        [pool_id_of(pool)],
-    )
     return PoolSummary(
         pool_id=pool_id_of(pool),
         source=pool.source,
@@ -58,7 +52,7 @@ def store_pool(connection: duckdb.DuckDBPyConnection, pool: Pool) -> PoolSummary
         n_items=pool.n_items,
         n_duplicates=pool.n_duplicates,
         n_conflicts=int(pc.sum(pc.greater(pc.list_value_length(pool.table["answers"]), 1)).as_py() or 0),
-        n_with_answer=int(n_with_answer),
+        n_with_answer=answered_items(connection, pool_id_of(pool)),
         n_new_items=imported.n_new_items,
         n_changed_answers=imported.n_changed_answers,
         fields={"prompt": pool.fields.prompt, "answer": pool.fields.answer, "id": pool.fields.id},

@@ -55,10 +55,10 @@ def rank(store: Store, settings: Settings, wanted: str | None, out: Path | None,
     if out:
         check_suffix(out)
     policy = Policy(settings.policy)
-    with ready_run(store, wanted, progress) as run:
+    with ready_run(store, wanted, progress) as run, store.reading() as connection:
         estimates = pool_estimates(store, run, settings.group_size)
         candidates = estimates.candidates()
-        costs = item_costs(store, run.pool_id, settings, candidates)
+        costs = item_costs(connection, run.pool_id, settings, candidates).costs
         ranked = _ranked(score(candidates, policy, settings.seed), costs)
         table = output_table(store, estimates, policy, ranked, full=out is not None)
     if out:

@@ -1,7 +1,7 @@
 """`shortlist`: choose what the budget buys, an audit slice of the pool included, and hand it to the writers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -19,6 +19,7 @@ from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.choose import Choice, choose
 from budgetplan.selection.compare import PolicyRow, compare
+from budgetplan.selection.cost_model import CostModel
 from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import Scores, score
@@ -70,6 +71,7 @@ class Shortlisted:
     standing: Standing
     choice: Choice
     audit: Audit
+    cost_model: CostModel | None
     comparison: list[PolicyRow]
     table: pa.Table
     n_excluded: int
@@ -94,7 +96,8 @@ def shortlist(
         estimates = pool_estimates(store, run, settings.group_size)
         free = available(connection, run.pool_id, estimates.table.num_rows)
         candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
-        costs = item_costs(store, run.pool_id, settings, candidates)
+        pricing = item_costs(connection, run.pool_id, settings, candidates, budget)
+        costs = pricing.costs
         known, earlier = has_known_answers(connection, run.pool_id), audit_size(connection, run.pool_id)
         audit = _audit(candidates, costs, budget, choices.audit, default=not known, earlier=earlier, seed=settings.seed)
         choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new)
@@ -108,6 +111,7 @@ def shortlist(
         standing=standing_of(run, estimates, policy, settings.group_size),
         choice=choice,
         audit=audit,
+        cost_model=pricing.model,
         comparison=compare(candidates, costs, choice, audit.new),
         table=table.append_column("audit", in_audit),
         n_excluded=int((~candidates.eligible).sum()),
@@ -200,6 +204,7 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "cost_column": settings.cost_column,
         "cost_unit": settings.cost_unit,
         "cost_per_item": settings.cost_per_item,
+        "cost_model": asdict(result.cost_model) if result.cost_model else None,
         "pool_id": standing.pool.pool_id,
         "pool": standing.pool.source,
         "run_id": standing.run.run_id,

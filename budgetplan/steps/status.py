@@ -5,7 +5,10 @@ from dataclasses import dataclass
 import duckdb
 
 from budgetplan.annotation.agreement import annotator_agreement
-from budgetplan.records import Outcome
+from budgetplan.records import COUNTED, Outcome, Progress
+from budgetplan.selection.cost_model import CostModel
+from budgetplan.steps.pricing import measured_costs
+from budgetplan.steps.upkeep import finish_deciding
 from budgetplan.store.adjudications import Disagreement, disagreements, states
 from budgetplan.store.connection import Store
 from budgetplan.store.labels import AnnotatorRow, annotators, label_votes, still_missing
@@ -25,6 +28,12 @@ class RunStatus:
     outcomes: dict[str, int]
 
     @property
+    def correct_share(self) -> float | None:
+        """Correct samples among those judged against an answer; None where none is known."""
+        counted = sum(self.outcomes.get(outcome, 0) for outcome in COUNTED)
+        return self.outcomes.get(Outcome.CORRECT, 0) / counted if counted else None
+
+    @property
     def n_samples(self) -> int:
         """Samples with a verdict that did not fail in the engine."""
         return sum(number for name, number in self.outcomes.items() if name != Outcome.ENGINE_ERROR)
@@ -32,13 +41,14 @@ class RunStatus:
 
 @dataclass(frozen=True, slots=True)
 class LabelsStatus:
-    """Labelled items by what was decided, who labelled, how far they agree (Krippendorff's alpha), and what is out."""
+    """Labelled items by what was decided; who labelled, and how far they agree (Krippendorff's alpha); what is out."""
 
     states: dict[str, int]
     annotators: list[AnnotatorRow]
     alpha: float | None
     n_disagreements: int
     n_missing: int
+    cost_model: CostModel | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +62,9 @@ class Status:
     left: dict[str, float]
 
 
-def status(store: Store) -> Status:
-    """Look at a store without changing it."""
+def status(store: Store, progress: Progress) -> Status:
+    """Look at a store; all that changes in it is what a killed ingest left undecided."""
+    finish_deciding(store, progress)
     with store.reading() as connection:
         runs = [
             RunStatus(
@@ -64,11 +75,15 @@ def status(store: Store) -> Status:
             for run in all_runs(connection)
         ]
         return Status(
-            runs, all_shortlists(connection), _labels(connection), balances(connection), left_to_plan(connection)
+            runs=runs,
+            shortlists=all_shortlists(connection),
+            labels=_labels(connection, runs[0].pool.pool_id if runs else None),
+            ledger=balances(connection),
+            left=left_to_plan(connection),
         )
 
 
-def _labels(connection: duckdb.DuckDBPyConnection) -> LabelsStatus:
+def _labels(connection: duckdb.DuckDBPyConnection, pool_id: str | None) -> LabelsStatus:
     votes = label_votes(connection)
     return LabelsStatus(
         states=states(connection),
@@ -76,10 +91,12 @@ def _labels(connection: duckdb.DuckDBPyConnection) -> LabelsStatus:
         alpha=annotator_agreement(votes["item_id"], votes["annotator"], votes["answer"]),
         n_disagreements=len(disagreements(connection)),
         n_missing=len(still_missing(connection)),
+        cost_model=measured_costs(connection, pool_id) if pool_id else None,
     )
 
 
-def open_disagreements(store: Store) -> list[Disagreement]:
+def open_disagreements(store: Store, progress: Progress) -> list[Disagreement]:
     """The items on which annotators differ, or contradict what was known."""
+    finish_deciding(store, progress)
     with store.reading() as connection:
         return disagreements(connection)

@@ -29,6 +29,24 @@ class Decided:
     n_gold_lost: int
 
 
+def n_undecided(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many items wait for `adjudicate`: some, where whoever stored or removed their labels was stopped then."""
+    return int(scalar(connection, f"SELECT count(*) FROM {_PENDING}"))
+
+
+def reopen_contradictions(connection: duckdb.DuckDBPyConnection, item_ids: pa.ChunkedArray) -> None:
+    """Let those of the items whose labels contradict what was known be decided once more."""
+    connection.register("asked", pa.table({"item_id": item_ids}))
+    connection.execute(
+        """CREATE TEMP TABLE reopened AS
+           SELECT item_id FROM adjudicated SEMI JOIN asked USING (item_id) WHERE contradicts_known"""
+    )
+    connection.unregister("asked")
+    for decided in ("adjudicated", "answer_group"):
+        connection.execute(f"DELETE FROM {decided} WHERE item_id IN (FROM reopened)")
+    connection.execute("DROP TABLE reopened")
+
+
 def answers_to_compare(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     """The different answers to items not yet decided, where there are several: item_id, answer, n_votes.
 

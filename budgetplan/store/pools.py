@@ -90,6 +90,13 @@ def find_pool(connection: duckdb.DuckDBPyConnection, pool_id: str) -> PoolRow:
     return PoolRow(*rows[0])
 
 
+def answered_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
+    """How many items of a pool have an answer, known beforehand or from labels."""
+    return int(
+        scalar(connection, "SELECT count(*) FROM pool_item SEMI JOIN gold USING (item_id) WHERE pool_id = ?", [pool_id])
+    )
+
+
 def has_known_answers(connection: duckdb.DuckDBPyConnection, pool_id: str) -> bool:
     """Whether any answer of a pool was known beforehand."""
     return bool(
@@ -130,6 +137,14 @@ def own_column_names(connection: duckdb.DuckDBPyConnection, pool_id: str) -> lis
         "SELECT DISTINCT unnest(json_keys(columns)) AS name FROM pool_item WHERE pool_id = ? ORDER BY name", [pool_id]
     ).fetchall()
     return [name for (name,) in found if name != DUPLICATES_KEY]
+
+
+def prompts(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
+    """Every prompt of a pool, in file order."""
+    return connection.sql(
+        "SELECT prompt FROM pool_item JOIN item USING (item_id) WHERE pool_id = ? ORDER BY row, item_id",
+        params=[pool_id],
+    ).to_arrow_table()["prompt"]
 
 
 def own_column(connection: duckdb.DuckDBPyConnection, pool_id: str, name: str) -> pa.ChunkedArray:
