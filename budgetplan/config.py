@@ -1,6 +1,6 @@
 """Settings: flags over the environment over `budgetplan.toml` over defaults, resolved once and frozen.
 
-Invariant: every value knows where it came from, and a setting nobody knows is an error, not ignored.
+Invariant: every value knows where it came from, and a setting nobody knows is an error in the file and as a flag.
 """
 
 import os

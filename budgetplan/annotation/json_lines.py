@@ -18,12 +18,12 @@ def finite(table: pa.Table) -> pa.Table:
     return pa.table(columns, names=table.column_names)
 
 
-def json_lines(table: pa.Table, json_columns: tuple[str, ...] = ()) -> Iterator[list[str]]:
-    """Yield the rows in order, in lists of lines; `json_columns` hold JSON as text, which is nested as it is."""
+def json_lines(table: pa.Table) -> Iterator[list[str]]:
+    """Yield the rows in order, in lists of lines."""
     fields = []
     for place, name in enumerate(table.column_names):
         key = name.replace("'", "''")
-        fields.append(f"'{key}', c{place}" + ("::JSON" if name in json_columns else ""))
+        fields.append(f"'{key}', c{place}")
     for batch in _selected(finite(table), f"json_object({', '.join(fields)})::VARCHAR"):
         yield batch.column(0).to_pylist()
 

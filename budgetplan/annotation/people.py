@@ -6,6 +6,7 @@ against one.
 
 import hmac
 import json
+import re
 from typing import Any
 
 _PERSONAL = frozenset(
@@ -13,14 +14,14 @@ _PERSONAL = frozenset(
     last_name username user_id user users
     _annotator_id _session_id sessions reviewed_by""".split()
 )
-PSEUDONYM = "annotator-"
+_PSEUDONYM = re.compile("annotator-[0-9a-f]{10}")
 
 
 def pseudonym(name: str, key: bytes) -> str:
     """Replace a name; a pseudonym stays as it is."""
-    if name.startswith(PSEUDONYM):
+    if _PSEUDONYM.fullmatch(name):
         return name
-    return PSEUDONYM + hmac.digest(key, name.encode(), "sha256").hex()[:10]
+    return "annotator-" + hmac.digest(key, name.encode(), "sha256").hex()[:10]
 
 
 def without_names(raw: str) -> str:

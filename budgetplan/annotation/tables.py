@@ -25,19 +25,15 @@ def check_suffix(path: Path) -> None:
         )
 
 
-def write_table(table: pa.Table, path: Unfinished, json_columns: tuple[str, ...] = ()) -> None:
-    """Write the table to a file from `landing`, in row order, UTF-8.
-
-    `json_columns` hold JSON as text: they are nested in JSON Lines and text elsewhere. Lists and structs are JSON text
-    in CSV.
-    """
+def write_table(table: pa.Table, path: Unfinished) -> None:
+    """Write the table to a file from `landing`, in row order, UTF-8; lists and structs are JSON text in CSV."""
     check_suffix(path)
     match path.suffix.lower():
         case ".csv":
             _write_csv(table, path)
         case ".jsonl":
             with path.open("w", encoding="utf-8", newline="") as stream:
-                stream.writelines("\n".join(lines) + "\n" for lines in json_lines(table, json_columns))
+                stream.writelines("\n".join(lines) + "\n" for lines in json_lines(table))
         case _:
             import pyarrow.parquet as pq
 

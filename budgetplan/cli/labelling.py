@@ -88,10 +88,15 @@ def show_disagreements(items: "Sequence[Disagreement]", *, as_json: bool) -> Non
     else:
         table = Table("item_id", "id", "state", "known", "said", box=None)
         for item in items:
-            said = "; ".join(f"{annotator}: {answer}" for annotator, answer in item.said.items())
-            add_row(table, item.item_id, ", ".join(item.ids) or "-", item.state, item.known or "-", said)
+            said = "; ".join(f"{annotator}: {_beginning(answer)}" for annotator, answer in item.said.items())
+            known = _beginning(item.known or "-")
+            add_row(table, item.item_id, ", ".join(item.ids) or "-", item.state, known, said)
         stdout_console().print(table)
     say_next(next_command)
+
+
+def _beginning(answer: str) -> str:
+    return answer if len(answer) <= SHOWN_CHARACTERS else f"{answer[:SHOWN_CHARACTERS]}… ({len(answer):,} characters)"
 
 
 def show_looked_again(made: "LookedAgain", *, as_json: bool) -> None:

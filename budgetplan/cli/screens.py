@@ -91,8 +91,8 @@ def _pool_line(pool: "PoolSummary") -> str:
     parts.append(f"known answers for {pool.n_with_answer:,}")
     if pool.n_conflicts:
         parts.append(
-            f"{pool.n_conflicts:,} with different known answers, left out of verified rankings "
-            "(say which holds: --conflicts first|drop)"
+            f"{pool.n_conflicts:,} with different known answers (the first: {pool.first_conflict}), left out of "
+            "verified rankings (say which holds: --conflicts first|drop)"
         )
     if pool.n_changed_answers:
         parts.append(f"{pool.n_changed_answers:,} known answers changed since the last import")

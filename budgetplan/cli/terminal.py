@@ -1,6 +1,7 @@
 """What the user sees while something lasts, and how errors look. Results go to stdout, everything else to stderr."""
 
 import logging
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
     from rich.table import Table
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 log = logging.getLogger("budgetplan")
 log.addHandler(logging.NullHandler())  # without a log file, nothing is logged to the screen
@@ -36,14 +39,19 @@ def stdout_console() -> "Console":
 
 def say(text: str) -> None:
     """Print a line of results."""
-    stdout_console().print(text, markup=False, soft_wrap=True)
+    stdout_console().print(_harmless(text), markup=False, soft_wrap=True)
 
 
 def add_row(table: "Table", *cells: str) -> None:
     """Add a row of text as it is: what users write may look like markup."""
     from rich.text import Text
 
-    table.add_row(*map(Text, cells))
+    table.add_row(*(Text(_harmless(cell)) for cell in cells))
+
+
+def _harmless(text: str) -> str:
+    """Text without control characters: what others wrote must not move the cursor or clear the screen."""
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def say_next(command: str) -> None:
@@ -134,7 +142,7 @@ def show_error(error: BudgetplanError) -> None:
     log.error("%s", error, exc_info=error)
     console = stderr_console()
     console.print("[bold red]error:[/]", end=" ")
-    console.print(error.message, markup=False)
+    console.print(_harmless(error.message), markup=False)
     if error.hint:
         console.print(error.hint, markup=False)
 
@@ -145,7 +153,7 @@ def show_warnings(warnings: list[str]) -> None:
     for warning in warnings:
         log.warning(warning)
         console.print("[bold yellow]warning:[/]", end=" ")
-        console.print(warning, markup=False)
+        console.print(_harmless(warning), markup=False)
 
 
 def ask(question: str) -> bool:

@@ -27,11 +27,6 @@ class Prior:
         """Mean of p over the pool."""
         return self.a / (self.a + self.b)
 
-    @property
-    def concentration(self) -> float:
-        """How many samples the prior is worth."""
-        return self.a + self.b
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:

@@ -5,7 +5,6 @@ A template is text with `{prompt}` in it; every other brace is literal, so LaTeX
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from budgetplan.errors import ConfigError
@@ -21,27 +20,19 @@ TEMPLATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
-    """A text with `{prompt}` in it, and what it is called: a shipped name, a file, or `custom`."""
-
-    name: str
-    text: str
-
-
-def resolve_template(value: str) -> Template:
+def resolve_template(value: str) -> str:
     """Read a template from a shipped name, a text with `{prompt}`, or a file that holds one; raise ConfigError."""
     if value in TEMPLATES:
-        return Template(value, TEMPLATES[value])
+        return TEMPLATES[value]
     if PLACEHOLDER in value:
-        return Template("custom", value)
+        return value
     text = _read(value)
     if PLACEHOLDER not in text:
         raise ConfigError(
             f"template {value}: the file has no {PLACEHOLDER}, so the prompt would not be asked.",
             hint=f"Put {PLACEHOLDER} where the prompt belongs.",
         )
-    return Template(value, text)
+    return text
 
 
 def messages_of(prompt: str, stored: str | None) -> tuple[Message, ...]:
@@ -51,11 +42,11 @@ def messages_of(prompt: str, stored: str | None) -> tuple[Message, ...]:
     return tuple(Message(turn["role"], turn["content"]) for turn in json.loads(stored))
 
 
-def apply_template(messages: Sequence[Message], template: Template, system: str | None) -> tuple[Message, ...]:
+def apply_template(messages: Sequence[Message], template: str, system: str | None) -> tuple[Message, ...]:
     """Wrap the last user turn in the template; a system prompt comes first, in place of those the chat brings."""
     last = max(index for index, message in enumerate(messages) if message.role == "user")
     asked = [
-        Message(message.role, template.text.replace(PLACEHOLDER, message.content)) if index == last else message
+        Message(message.role, template.replace(PLACEHOLDER, message.content)) if index == last else message
         for index, message in enumerate(messages)
     ]
     if system is None:

@@ -37,11 +37,6 @@ class Costs:
         """Costs in `unit`."""
         return self.quanta / self.quanta_per_unit
 
-    @property
-    def equal(self) -> bool:
-        """Whether every item costs the same."""
-        return not len(self.quanta) or bool(self.quanta.min() == self.quanta.max())
-
     def total(self, index: NDArray[np.intp]) -> float:
         """Add up the costs of the items at `index`, in `unit`."""
         return int(self.quanta[index].sum()) / self.quanta_per_unit

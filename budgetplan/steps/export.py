@@ -11,7 +11,7 @@ from budgetplan.annotation.landing import landing
 from budgetplan.config import Settings
 from budgetplan.errors import BudgetplanError, ConfigError, NothingToDo
 from budgetplan.exporting.formats import FORMATS, Format
-from budgetplan.pool.templates import PLACEHOLDER, Template, apply_template, messages_of
+from budgetplan.pool.templates import PLACEHOLDER, apply_template, messages_of
 from budgetplan.records import Progress
 from budgetplan.steps.estimates import pool_estimates
 from budgetplan.steps.upkeep import ready_run
@@ -76,7 +76,7 @@ def export(
 
 def _rows(items: pa.Table, run: ProbeRun, estimates: pa.Table) -> pa.Table:
     """Add the chat as the probe sent it, the estimates, and where all of it comes from."""
-    template, system = Template("", run.config.get("template", PLACEHOLDER)), run.config.get("system")
+    template, system = run.config.get("template", PLACEHOLDER), run.config.get("system")
     chats = [
         json.dumps([asdict(turn) for turn in apply_template(messages_of(prompt, stored), template, system)])
         for prompt, stored in zip(items["prompt"].to_pylist(), items["messages"].to_pylist(), strict=True)

@@ -5,8 +5,9 @@ is stored is never overwritten.
 """
 
 import hashlib
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from budgetplan.store.labels import (
     LabelSource,
     add_labels,
     changes,
+    first_name,
     never_asked_for,
     still_missing,
     unknown_items,
@@ -110,7 +112,7 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
         answered_before = answered_items(connection, find_run(connection, None).pool_id)
     read = [(path, read_label_file(path, choices.tool)) for path in paths]
     _refuse_bad([(path, file.bad) for path, file in read], choices)
-    if choices.pseudonyms:
+    if choices.pseudonyms or uses_pseudonyms(store):  # also where replacing them was interrupted
         use_pseudonyms(store)
     incoming = [_resolved(store, path, file, choices) for path, file in read]
     _refuse_strangers(incoming)
@@ -151,9 +153,14 @@ def _refuse_bad(files: Sequence[tuple[Path, list[BadRecord]]], choices: IngestCh
 
 def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices) -> _Incoming:
     """Name the item and the annotator of every record, and set apart what is for no item of the store."""
-    labels = file.labels
-    labels = _with(labels, "item_id", _item_ids(labels))
-    labels = _with(labels, "annotator", pc.fill_null(labels["annotator"], choices.annotator or path.stem))
+    source = LabelSource(_sha256(path), path.name, file.tool)
+    labels = _with(file.labels, "item_id", _item_ids(file.labels))
+    n_nameless = labels["annotator"].null_count
+    if n_nameless:
+        owner = choices.annotator or _owner(store, source)
+        labels = _with(labels, "annotator", pc.fill_null(labels["annotator"], owner))
+        if not choices.annotator:
+            file = replace(file, warnings=[*file.warnings, _whose(n_nameless, owner)])
     if uses_pseudonyms(store):
         labels = under_pseudonyms(store, labels)
     with store.reading() as connection:
@@ -163,8 +170,20 @@ def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices)
         UnknownRecord(str(path), row["place"], row["item_id"])
         for row in labels.filter(pc.invert(known)).select(["place", "item_id"]).to_pylist()
     ]
-    source = LabelSource(_sha256(path), path.name, file.tool)
     return _Incoming(source, file, labels.filter(known), unknown)
+
+
+def _owner(store: Store, source: LabelSource) -> str:
+    """Name who labelled a file that does not say after the file, as it was called when it first came."""
+    with store.reading() as connection:
+        return Path(first_name(connection, source.sha256) or source.name).stem
+
+
+def _whose(n_labels: int, owner: str) -> str:
+    return (
+        f"{n_labels:,} labels do not say who gave them; they are {owner!r}'s now. If someone else gave them too: "
+        f"budgetplan forget {shlex.quote(owner)}, then this command with --annotator NAME."
+    )
 
 
 def _item_ids(labels: pa.Table) -> pa.Array:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from budgetplan.pool.templates import Template, apply_template, messages_of
+from budgetplan.pool.templates import apply_template, messages_of
 from budgetplan.records import ItemId, SampleRequest, sample_seed
 from budgetplan.store.completions import missing_samples
 from budgetplan.store.connection import Store
@@ -18,7 +18,7 @@ class Missing:
     """Gaps below K: the pool's columns and `first` (sample index), `count`."""
 
     gaps: pa.Table
-    template: Template
+    template: str
     system: str | None
     seed: int
 

@@ -21,6 +21,7 @@ class PoolSummary:
     n_items: int
     n_duplicates: int
     n_conflicts: int
+    first_conflict: str | None
     n_with_answer: int
     n_new_items: int
     n_changed_answers: int
@@ -52,8 +53,17 @@ def store_pool(connection: duckdb.DuckDBPyConnection, pool: Pool) -> PoolSummary
         n_items=pool.n_items,
         n_duplicates=pool.n_duplicates,
         n_conflicts=int(pc.sum(pc.greater(pc.list_value_length(pool.table["answers"]), 1)).as_py() or 0),
+        first_conflict=_first_conflict(pool),
         n_with_answer=answered_items(connection, pool_id_of(pool)),
         n_new_items=imported.n_new_items,
         n_changed_answers=imported.n_changed_answers,
         fields={"prompt": pool.fields.prompt, "answer": pool.fields.answer, "id": pool.fields.id},
     )
+
+
+def _first_conflict(pool: Pool) -> str | None:
+    """Where the first prompt with different known answers stands, and which they are."""
+    if not pool.conflict_examples:
+        return None
+    first = pool.conflict_examples[0]
+    return f"{', '.join(first.places)}: {' or '.join(first.answers)}"

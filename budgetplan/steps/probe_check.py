@@ -53,7 +53,7 @@ def check_probe(
     model = resolve_model(name, settings.revision or _pinned(name, known))
     engine = default_engine() if settings.engine == "auto" else settings.engine
     sampling = Sampling(settings.temperature, settings.top_p, settings.max_tokens, settings.thinking)
-    config = run_config(model.identity, engine, template.text, settings.system, sampling, settings.seed)
+    config = run_config(model.identity, engine, template, settings.system, sampling, settings.seed)
     run = ProbeRun(
         run_id=run_id_of(config),
         pool_id=pool_id_of(pool),

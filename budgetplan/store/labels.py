@@ -33,6 +33,12 @@ def unknown_items(connection: duckdb.DuckDBPyConnection, item_ids: pa.Array | pa
     return {item_id for (item_id,) in rows}
 
 
+def first_name(connection: duckdb.DuckDBPyConnection, sha256: str) -> str | None:
+    """What a file of labels was called when it first came."""
+    rows = connection.execute("SELECT name FROM label_file WHERE sha256 = ?", [sha256]).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
 def watch_changes(connection: duckdb.DuckDBPyConnection) -> None:
     """Remember what holds now, for `changes` to compare with."""
     connection.execute(f"CREATE TEMP TABLE held AS SELECT item_id, annotator, {_SAYS} FROM current_label")

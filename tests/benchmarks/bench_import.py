@@ -102,7 +102,7 @@ def in_own_process(name: str, path: Path) -> dict[str, float]:
 
 
 def import_file(path: str) -> dict[str, float]:
-    from budgetplan.pool import read_samples
+    from budgetplan.pool.samples import read_samples
 
     began = time.perf_counter()
     pool, samples = read_samples([path])

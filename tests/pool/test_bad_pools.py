@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from budgetplan.errors import PoolError
-from budgetplan.pool import Fields, read_pool
+from budgetplan.pool.fields import Fields
+from budgetplan.pool.reader import read_pool
 
 
 def refusal(name: str, fields: Fields | None = None) -> PoolError:

@@ -9,7 +9,8 @@ import pytest
 from pool.pool_files import write_parquet
 
 from budgetplan.errors import PoolError
-from budgetplan.pool import messages_of, read_pool
+from budgetplan.pool.reader import read_pool
+from budgetplan.pool.templates import messages_of
 from budgetplan.records import Message, item_id_of
 
 CHAT = [

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from budgetplan.errors import PoolError
-from budgetplan.pool import read_pool
+from budgetplan.pool.reader import read_pool
 
 datasets = pytest.importorskip("datasets")
 

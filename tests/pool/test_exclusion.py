@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from budgetplan.errors import ConfigError, PoolError
-from budgetplan.pool import Exclusion, excluded, parse_exclusion, read_pool
+from budgetplan.pool.exclusion import Exclusion, excluded, parse_exclusion
+from budgetplan.pool.reader import read_pool
 
 
 @pytest.mark.parametrize(

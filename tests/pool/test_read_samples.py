@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pool.pool_files import Row, write_parquet
 
 from budgetplan.errors import PoolError
-from budgetplan.pool import Fields, read_samples
+from budgetplan.pool.fields import Fields
+from budgetplan.pool.samples import read_samples
 from budgetplan.records import SAMPLES_SCHEMA, Message, item_id_of
 
 ROWS: list[Row] = [

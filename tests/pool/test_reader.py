@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool.pool_files import Row, write_csv, write_parquet
 
-from budgetplan.pool import Fields, read_pool
+from budgetplan.pool.fields import Fields
+from budgetplan.pool.reader import read_pool
 from budgetplan.records import POOL_SCHEMA, Message, item_id_of
 
 ROWS: list[Row] = [

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from budgetplan.pool import read_pool, read_samples
+from budgetplan.pool.reader import read_pool
+from budgetplan.pool.samples import read_samples
 
 
 @pytest.mark.parametrize(

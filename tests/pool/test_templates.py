@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from budgetplan.errors import ConfigError
-from budgetplan.pool import TEMPLATES, Template, apply_template, messages_of, resolve_template
+from budgetplan.pool.templates import TEMPLATES, apply_template, messages_of, resolve_template
 from budgetplan.records import Message
 
 CHAT = (
@@ -22,14 +22,14 @@ def test_shipped_templates() -> None:
         (asked,) = apply_template(messages_of("Why?", None), resolve_template(name), None)
         assert asked.role == "user"
         assert asked.content.startswith("Why?")
-    assert resolve_template("none").text == "{prompt}"
-    assert "\\boxed{}" in resolve_template("paper").text
+    assert resolve_template("none") == "{prompt}"
+    assert "\\boxed{}" in resolve_template("paper")
 
 
 def test_a_users_own_text_or_file() -> None:
-    assert resolve_template("Q: {prompt}\nA: \\boxed{}") == Template("custom", "Q: {prompt}\nA: \\boxed{}")
+    assert resolve_template("Q: {prompt}\nA: \\boxed{}") == "Q: {prompt}\nA: \\boxed{}"
     Path("mine.txt").write_text('{"é"} {prompt}\n', encoding="utf-8")
-    assert resolve_template("mine.txt") == Template("mine.txt", '{"é"} {prompt}')
+    assert resolve_template("mine.txt") == '{"é"} {prompt}'
 
 
 @pytest.mark.parametrize("value", ["papr", "", "missing.txt", "x" * 300, "."])
@@ -45,7 +45,7 @@ def test_a_file_without_a_place_for_the_prompt() -> None:
 
 
 def test_only_the_last_user_turn_is_wrapped() -> None:
-    asked = apply_template(CHAT, Template("custom", "<{prompt}|{prompt}> {}"), None)
+    asked = apply_template(CHAT, "<{prompt}|{prompt}> {}", None)
     assert asked[:3] == CHAT[:3]
     assert asked[3] == Message("user", "<{prompt} + {x}?|{prompt} + {x}?> {}")
 
