@@ -4,6 +4,7 @@ Invariant: nothing is stored before the pool, the model and the prompts are know
 is lost, however the sampling ends.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -95,28 +96,23 @@ def _sample(
     with closing(engine):
         _ask_first(engine, checked, choices)
         summary = begin(store, checked)
-        sampled = sample_into_store(engine, store, checked, progress)
-    with store.writing() as connection:
-        enter(
-            connection,
-            Entry(
-                kind="probe",
-                state="spent",
-                reference=checked.run.run_id,
-                seconds=sampled.seconds,
-                tokens=sampled.n_tokens,
-            ),
-        )
-    return summary, sampled
+        return summary, sample_into_store(engine, store, checked, progress)
 
 
 def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progress: Progress) -> Sampled:
-    """Sample what is missing, chunk by chunk, and merge it; raises Interrupted when the user stops it."""
+    """Sample what is missing, chunk by chunk, merge it and book what it took; raises Interrupted when it is stopped."""
+    started, n_tokens = time.monotonic(), 0
+
+    def counted(completions: Sequence[Completion]) -> None:
+        nonlocal n_tokens
+        n_tokens += sum(completion.n_tokens for completion in completions)
+        sink(completions)
+
     writer = ChunkWriter(store.samples_folder / checked.run.run_id)
     sink = _warning_of_truncation(writer, checked.sampling.max_tokens, progress)
     progress.start("sampling", checked.missing.n_samples)
     try:
-        return sample_round(engine, checked.missing.requests(), sink, progress)
+        return sample_round(engine, checked.missing.requests(), counted, progress)
     except KeyboardInterrupt as stop:
         raise Interrupted(
             "stopped; every finished sample is kept.", hint="Go on where it stopped: run the same command again."
@@ -125,6 +121,10 @@ def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progr
         progress.finish()
         writer.flush()
         merge_finished(store)
+        seconds = time.monotonic() - started
+        with store.writing() as connection:
+            spent = Entry(kind="probe", state="spent", reference=checked.run.run_id, seconds=seconds, tokens=n_tokens)
+            enter(connection, spent)
 
 
 def _warning_of_truncation(

@@ -82,6 +82,8 @@ def test_an_interruption_keeps_what_is_finished_and_goes_on_with_the_same_seeds(
         project.probe(sums)
     assert len(stored(project)) == 24
     assert first.closed
+    with project.store.reading() as connection:
+        assert scalar(connection, "SELECT sum(tokens) FROM ledger") == 72
     second = scripted(right_below(4))
     project.probe(sums)
     assert len(stored(project)) == 40
