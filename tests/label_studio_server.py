@@ -26,7 +26,7 @@ CALL_SECONDS = 60
 
 def find_label_studio() -> Path | None:
     """The virtual environment made by install_label_studio.sh, where there is one."""
-    venv = Path(os.environ.get("BUDGETPLAN_LABEL_STUDIO", PROJECT_ROOT / ".venv-label-studio"))
+    venv = Path(os.environ.get("BUDGETPLAN_LABEL_STUDIO", PROJECT_ROOT / ".venv-label-studio")).absolute()
     return venv if (venv / "bin" / "label-studio").is_file() else None
 
 
@@ -75,6 +75,39 @@ class Account:
         browser.open(link, urllib.parse.urlencode(form).encode(), timeout=CALL_SECONDS).close()
         with browser.open(self.url + "/api/current-user/token", timeout=CALL_SECONDS) as response:
             return Account(self.url, email, json.load(response)["token"])
+
+
+@dataclass(frozen=True, slots=True)
+class LabelProject:
+    """A project on the server: its tasks in the order in which they were imported."""
+
+    owner: Account
+    id: int
+    tasks: list[dict[str, Any]]
+
+    def export(self, kind: str, options: str = "") -> bytes:
+        """Download what was said, as JSON, JSON_MIN, CSV or TSV."""
+        return self.owner.call("GET", f"/api/projects/{self.id}/export?exportType={kind}{options}")
+
+
+def open_shortlist(owner: Account, tasks: Path, interface: Path) -> LabelProject:
+    """Open a shortlist as a user does: paste the interface, import the tasks."""
+    config = interface.read_text(encoding="utf-8")
+    project = owner.json("POST", "/api/projects", {"title": "shortlist", "label_config": config})["id"]
+    owner.call("POST", f"/api/projects/{project}/validate/", {"label_config": config})
+    owner.upload(f"/api/projects/{project}/import", tasks)
+    listed = owner.json("GET", f"/api/tasks?project={project}&page_size=1000&fields=all")["tasks"]
+    return LabelProject(owner, project, sorted(listed, key=lambda task: task["id"]))
+
+
+def form(answer: str | None, verdict: str | None) -> list[dict[str, Any]]:
+    """What the editor sends for the two controls."""
+    filled = [("answer", "textarea", {"text": [answer]})] if answer is not None else []
+    filled += [("verdict", "choices", {"choices": [verdict]})] if verdict is not None else []
+    return [
+        {"id": kind, "from_name": name, "to_name": "question", "type": kind, "origin": "manual", "value": value}
+        for name, kind, value in filled
+    ]
 
 
 @contextmanager

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CHANGES = ("new", "changed", "unchanged", "skipped", "rejected")
 SHOWN = 10
 """How many items a list on the screen names; `--json` has all."""
+SHOWN_CHARACTERS = 200
+"""How much of an answer the screen shows; `--json` has all."""
 
 
 def show_ingest(report: "IngestReport", *, as_json: bool) -> None:

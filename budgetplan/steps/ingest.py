@@ -181,7 +181,7 @@ def _owner(store: Store, source: LabelSource) -> str:
 
 def _whose(n_labels: int, owner: str) -> str:
     return (
-        f"{n_labels:,} labels do not say who gave them; they are {owner!r}'s now. If someone else gave them too: "
+        f"{n_labels:,} labels do not say who gave them; they count as given by {owner!r}. If that is wrong: "
         f"budgetplan forget {shlex.quote(owner)}, then this command with --annotator NAME."
     )
 

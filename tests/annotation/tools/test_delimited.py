@@ -17,7 +17,7 @@ def read(text):
     parsed = list(table.records())
     return (
         table,
-        [one for one in parsed if isinstance(one, Record)],
+        [(one.place, one.value) for one in parsed if isinstance(one, Record)],
         [one for one in parsed if isinstance(one, BadRecord)],
     )
 

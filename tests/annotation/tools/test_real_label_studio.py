@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from label_studio_server import Account, find_label_studio, label_studio
+from label_studio_server import Account, LabelProject, find_label_studio, form, label_studio, open_shortlist
 
 from budgetplan.annotation.landing import landing
 from budgetplan.annotation.tools import label_studio as tool
@@ -57,14 +57,12 @@ NOBODYS = 2
 class Project:
     """A project on the server, and what was said in it, as the columns that a reader must return."""
 
-    owner: Account
-    id: int
-    tasks: list[dict[str, Any]]
+    opened: LabelProject
     said: list[dict[str, Any]] = field(default_factory=list)
 
     def export(self, kind: str, folder: Path, options: str = "") -> LabelFile:
         file = folder / f"export{len(list(folder.iterdir()))}"  # no suffix: the content must tell
-        file.write_bytes(self.owner.call("GET", f"/api/projects/{self.id}/export?exportType={kind}{options}"))
+        file.write_bytes(self.opened.export(kind, options))
         return read(file)
 
     def submitted(self) -> list[dict[str, Any]]:
@@ -95,36 +93,21 @@ def owner(tmp_path_factory):
 
 
 def opened(owner: Account, folder: Path, prompts: list[str], **columns: list[str | None]) -> Project:
-    """Write a shortlist and open it as a user does: paste the interface, import the tasks."""
+    """Write a shortlist and open it as a user does."""
     ids = [f"bp-{number:016x}" for number in range(len(prompts))]
     files = tool.task_files(folder / "shortlist")
     with landing(*files) as unfinished:
         tool.write_tasks(pa.table({"item_id": ids, "prompt": prompts, **columns}), unfinished, "sl-0007")
-    interface = files[1].read_text(encoding="utf-8")
-    project = owner.json("POST", "/api/projects", {"title": "shortlist", "label_config": interface})["id"]
-    owner.call("POST", f"/api/projects/{project}/validate/", {"label_config": interface})
-    owner.upload(f"/api/projects/{project}/import", files[0])
-    listed = owner.json("GET", f"/api/tasks?project={project}&page_size=1000&fields=all")["tasks"]
-    return Project(owner, project, sorted(listed, key=lambda task: task["id"]))
-
-
-def result(answer: str | None, verdict: str | None) -> list[dict[str, Any]]:
-    """What the editor sends for the two controls."""
-    filled = [("answer", "textarea", {"text": [answer]})] if answer is not None else []
-    filled += [("verdict", "choices", {"choices": [verdict]})] if verdict is not None else []
-    return [
-        {"id": kind, "from_name": name, "to_name": "question", "type": kind, "origin": "manual", "value": value}
-        for name, kind, value in filled
-    ]
+    return Project(open_shortlist(owner, *files))
 
 
 def annotate(project: Project, who: Account, number: int, answer: str | None, verdict: str | None, skip: bool) -> None:
-    task, seconds = project.tasks[number], 1.5 + number / 7
-    body = {"result": result(answer, verdict), "lead_time": seconds, "was_cancelled": skip}  # a skip sends the form too
+    task, seconds = project.opened.tasks[number], 1.5 + number / 7
+    body = {"result": form(answer, verdict), "lead_time": seconds, "was_cancelled": skip}  # a skip sends the form too
     annotation = who.json("POST", f"/api/tasks/{task['id']}/annotations/", body)
     if number == 1:  # a second thought
         answer = f"{answer}, corrected"
-        annotation = who.json("PATCH", f"/api/annotations/{annotation['id']}/", {"result": result(answer, verdict)})
+        annotation = who.json("PATCH", f"/api/annotations/{annotation['id']}/", {"result": form(answer, verdict)})
     project.said.append(
         {
             "item_id": task["data"]["item_id"],
@@ -155,9 +138,9 @@ def project(owner, tmp_path_factory):
         elif number % 9 != 8:
             other = f"not {answer}" if number % 6 == 2 else answer
             annotate(project, ana, number, other, verdict, skip=number % 7 == 5)
-    untouched = project.tasks[-1]["id"]
-    ana.call("POST", f"/api/tasks/{untouched}/drafts", {"result": result("a draft", "ok"), "lead_time": 5})
-    owner.call("POST", "/api/predictions/", {"task": untouched, "result": result("a guess", "ok")})
+    untouched = project.opened.tasks[-1]["id"]
+    ana.call("POST", f"/api/tasks/{untouched}/drafts", {"result": form("a draft", "ok"), "lead_time": 5})
+    owner.call("POST", "/api/predictions/", {"task": untouched, "result": form("a guess", "ok")})
     return project
 
 
@@ -166,7 +149,7 @@ def test_every_task_arrives_as_it_was_sent_in_its_order(project):
         {"item_id": f"bp-{number:016x}", "shortlist_id": "sl-0007", "prompt": prompt}
         for number, prompt in enumerate(PROMPTS)
     ]
-    assert [task["data"] for task in project.tasks] == sent
+    assert [task["data"] for task in project.opened.tasks] == sent
 
 
 def test_json_brings_everything_back(project, tmp_path):
@@ -180,7 +163,7 @@ def test_json_brings_everything_back(project, tmp_path):
 
 @pytest.mark.parametrize("kind", ["JSON_MIN", "CSV", "TSV"])
 def test_the_flat_exports_bring_everything_but_skips_back(project, tmp_path, kind):
-    offered = project.owner.json("GET", f"/api/projects/{project.id}/export/formats")
+    offered = project.opened.owner.json("GET", f"/api/projects/{project.opened.id}/export/formats")
     assert kind in {one["name"] for one in offered if not one.get("disabled")}
     read_back = project.export(kind, tmp_path)
     assert rows_of(read_back) == project.submitted()
@@ -197,9 +180,11 @@ def test_tasks_that_nobody_annotated_are_blank_and_drafts_and_predictions_no_lab
 
 def test_a_snapshot_names_annotators_by_e_mail_and_is_otherwise_the_same(project, tmp_path):
     options = {"serialization_options": {"annotations__completed_by": {"only_id": False}}}
-    made = project.owner.json("POST", f"/api/projects/{project.id}/exports/", options)
+    made = project.opened.owner.json("POST", f"/api/projects/{project.opened.id}/exports/", options)
     file = tmp_path / "snapshot.json"
-    file.write_bytes(project.owner.call("GET", f"/api/projects/{project.id}/exports/{made['id']}/download"))
+    file.write_bytes(
+        project.opened.owner.call("GET", f"/api/projects/{project.opened.id}/exports/{made['id']}/download")
+    )
     rows = rows_of(read(file))
     assert {row["annotator"] for row in rows} == {"owner@example.com", "ana@example.com"}
     assert [row | {"annotator": None} for row in rows] == [label | {"annotator": None} for label in project.said]
@@ -207,8 +192,8 @@ def test_a_snapshot_names_annotators_by_e_mail_and_is_otherwise_the_same(project
 
 def test_a_model_answer_is_shown_where_there_is_one(owner, tmp_path):
     project = opened(owner, tmp_path, ["one", "two"], model_answer=["<b>1</b>", None])
-    assert [task["data"]["model_answer"] for task in project.tasks] == ["<b>1</b>", ""]
+    assert [task["data"]["model_answer"] for task in project.opened.tasks] == ["<b>1</b>", ""]
     annotate(project, owner, 0, "1", "ok", skip=False)
     assert rows_of(project.export("CSV", tmp_path)) == project.said
-    parsed = owner.json("GET", f"/api/projects/{project.id}")["parsed_label_config"]
+    parsed = owner.json("GET", f"/api/projects/{project.opened.id}")["parsed_label_config"]
     assert {one["value"] for control in parsed.values() for one in control["inputs"]} == {"prompt"}
