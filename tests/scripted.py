@@ -99,7 +99,7 @@ def project(tmp_path: Path) -> Project:
 
 def number_in(messages: tuple[Message, ...]) -> int:
     """The N of the question N+N."""
-    return int(messages[-1].content.split("+")[0])
+    return int(messages[-1].content.removeprefix("Q: ").split("+")[0])
 
 
 def right_below(limit: int) -> Answer:
