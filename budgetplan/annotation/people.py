@@ -11,15 +11,19 @@ from typing import Any
 
 _PERSONAL = frozenset(
     """annotator annotators completed_by updated_by created_by last_created_by created_username email first_name
-    last_name username user_id user users
-    _annotator_id _session_id sessions reviewed_by""".split()
+    last_name username user_id user users _annotator_id _session_id sessions reviewed_by""".split()
 )
 _PSEUDONYM = re.compile("annotator-[0-9a-f]{10}")
 
 
+def is_pseudonym(name: str) -> bool:
+    """Whether a name is one that `pseudonym` gave."""
+    return _PSEUDONYM.fullmatch(name) is not None
+
+
 def pseudonym(name: str, key: bytes) -> str:
     """Replace a name; a pseudonym stays as it is."""
-    if _PSEUDONYM.fullmatch(name):
+    if is_pseudonym(name):
         return name
     return "annotator-" + hmac.digest(key, name.encode(), "sha256").hex()[:10]
 

@@ -27,7 +27,7 @@ def demo(
     answers; then 400 without, which two simulated annotators label.
     """
     from budgetplan.cli.documents import plain, print_json
-    from budgetplan.cli.labelling import show_ingest
+    from budgetplan.cli.labelling import show_exported, show_ingest
     from budgetplan.cli.ranking import shortlist_document, show_shortlist
     from budgetplan.cli.screens import show_probe
     from budgetplan.cli.session import opened
@@ -43,26 +43,36 @@ def demo(
         raise ConfigError(f"--folder {folder} cannot be written: {error.strerror}.", hint="Name another.") from error
     screen = _Screen(silent=as_json)
     with opened(log_file, db=folder / "demo.duckdb", engine=engine, **demo_settings()) as (project, _):
-        screen.say(f"$ budgetplan probe {pool}")
+        screen.say(f"$ budgetplan probe {pool} --db {folder / 'demo.duckdb'}")
         screen.show(show_probe, project.probe(pool))
-        screen.say("$ budgetplan shortlist --budget 10%")
+        screen.say(
+            f"$ budgetplan shortlist --budget 10% --out {folder / 'shortlist.csv'} --db {folder / 'demo.duckdb'}"
+        )
         chosen = project.shortlist("10%", out=folder / "shortlist.csv", force=True)
         screen.show(show_shortlist, chosen)
-    (folder / "unanswered.duckdb").unlink(missing_ok=True)  # labels are played through from the start
-    with opened(log_file, db=folder / "unanswered.duckdb", engine=engine, **demo_settings()) as (project, _):
-        screen.say(f"$ budgetplan probe {unanswered}")
+    db = folder / "unanswered.duckdb"
+    db.unlink(missing_ok=True)  # labels are played through from the start
+    with opened(log_file, db=db, engine=engine, **demo_settings()) as (project, _):
+        screen.say(f"$ budgetplan probe {unanswered} --db {db}")
         screen.show(show_probe, project.probe(unanswered))
-        screen.say("$ budgetplan shortlist --budget 20% --format label-studio")
+        screen.say(
+            f"$ budgetplan shortlist --budget 20% --format label-studio --out {folder / 'to-label.csv'} --db {db}"
+        )
         out = project.shortlist("20%", tool="label-studio", out=folder / "to-label.csv", force=True)
         screen.show(show_shortlist, out)
         assert out.files is not None
         export = write_export(out.files.annotators[0], folder / "export.json")
-        screen.say(f"(two simulated annotators label it; their export is {export})\n$ budgetplan ingest {export}")
+        screen.say(
+            f"(two simulated annotators label it; their export is {export})\n$ budgetplan ingest {export} --db {db}"
+        )
         ingested = project.ingest([export])
         screen.show(show_ingest, ingested)
-        screen.say("$ budgetplan status")
+        screen.say(f"$ budgetplan status --db {db}")
         status = project.status()
         screen.show(show_status, status)
+        screen.say(f"$ budgetplan export --for trl --out {folder / 'train.parquet'} --db {db}")
+        exported = project.export("trl", out=folder / "train.parquet", force=True)
+        screen.show(show_exported, exported)
     if as_json:
         print_json(
             {
@@ -71,6 +81,7 @@ def demo(
                     "shortlist": shortlist_document(out),
                     "ingest": {name: value for name, value in plain(ingested).items() if name != "changes"},
                     "status": plain(status),
+                    "export": plain(exported),
                 },
             }
         )

@@ -37,7 +37,8 @@ def show_ingest(report: "IngestReport", *, as_json: bool) -> None:
     say(f"Labels: {', '.join(counts)}; unknown item {len(report.unknown):,}; still missing {len(report.missing):,}.")
     _show_amiss(report)
     say(_decided_line(report.rescored.decided, report.rescored.n_runs))
-    say(f"Items with an answer, and so with p̂: {report.answered_before:,} → {report.answered:,} of {report.n_pool:,}.")
+    before, after = report.answered_before, report.answered
+    say(f"Items with an answer, and so with p̂: {before.n:,} → {after.n:,} of {after.of:,}.")
     if report.disagreements:
         contradicting = sum(item.known is not None for item in report.disagreements)
         known = f", {contradicting:,} of them with an answer known beforehand" if contradicting else ""

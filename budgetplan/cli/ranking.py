@@ -1,5 +1,6 @@
 """What rank and shortlist show: what the estimates rest on, the p̂ histogram, the policies side by side."""
 
+import math
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
@@ -52,12 +53,14 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
     _show_known(shortlisted)
     _show_solver(choice)
     _show_comparison(shortlisted.comparison, choice)
+    shows_answer = "model_answer" in shortlisted.table.column_names
     if files is None:
         say("Dry run: nothing was written.")
         say("Next: the same command without --dry-run")
         return
     say(f"For you:            {files.table} (rank, p̂, interval, cost)")
-    say(f"For the annotators: {', '.join(map(str, files.annotators))} (blind, shuffled). {files.how_to_open}")
+    seen = "shuffled; the model's answer is shown, which biases labels" if shows_answer else "blind, shuffled"
+    say(f"For the annotators: {', '.join(map(str, files.annotators))} ({seen}). {files.how_to_open}")
     say(f"Settings:           {files.manifest}")
     say_next("budgetplan ingest FILE")
 
@@ -180,12 +183,13 @@ def _show_audit(shortlisted: "Shortlisted") -> None:
     if len(audit.slice.index):
         among = shortlisted.table.num_rows - len(shortlisted.choice.order) - shortlisted.table["rank"].null_count
         bought = len(audit.slice.index) - len(audit.new)
+        within = math.ceil(100 * audit.slice.half_width) / 100
         asides = [f"{among:,} of them would be picked anyway"] if among else []
         asides += [f"{bought:,} are bought already"] if bought else []
         say(
             f"{len(audit.slice.index):,} items of the pool, drawn at random, are the audit slice"
             + (f" ({', '.join(asides)})" if asides else "")
-            + f": it will tell the pool's success rate within ±{audit.slice.half_width:.2f}."
+            + f": once labelled, it tells the pool's success rate within ±{within:.2f}."
         )
     if audit.cannot_conclude:
         show_warnings([f"{audit.cannot_conclude}."])

@@ -60,6 +60,11 @@ def shortlist(
     from budgetplan.cli.ranking import show_shortlist
     from budgetplan.cli.session import opened
 
+    if disagreements and any((budget, audit, exclude, run, dry_run, show_model_answer)):
+        raise typer.BadParameter(
+            "--disagreements goes with --format, --out and --force alone. "
+            "To see them and write nothing: budgetplan status --disagreements"
+        )
     with opened(
         log_file,
         db=db,

@@ -37,7 +37,7 @@ def _next(report: "Status") -> str:
 def _show_runs(report: "Status") -> None:
     from rich.table import Table
 
-    runs = Table("run", "model", "engine", "pool", "items", "K", "samples", "correct", "verifier", box=None)
+    runs = Table("run", "model", "engine", "pool", "items", "K", "samples", "correct of judged", "verifier", box=None)
     for row in report.runs:
         run = row.run
         add_row(

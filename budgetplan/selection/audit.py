@@ -58,9 +58,12 @@ def half_width(n: int, n_pool: int) -> float:
     return _Z_90 * math.sqrt(0.25 / n * (n_pool - n) / max(n_pool - 1, 1))
 
 
-def default_size(n_pool: int, n_affordable: int) -> int:
-    """Choose the smallest size that tells a pool share within ±0.10, at most a quarter of what the budget can buy."""
-    return max(min(_sufficient_size(n_pool), n_affordable // _LARGEST_SHARE_OF_BUDGET), 0)
+def default_size(n_pool: int, n_affordable: int, n_before: int = 0) -> int:
+    """Choose the smallest size that tells a pool share within ±0.10; at most a quarter of the budget goes to new items.
+
+    `n_before` items were drawn in earlier rounds.
+    """
+    return max(min(_sufficient_size(n_pool), n_before + n_affordable // _LARGEST_SHARE_OF_BUDGET), n_before)
 
 
 def parse_audit(text: str, n_pool: int, place: str = "--audit") -> int:

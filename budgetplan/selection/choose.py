@@ -157,11 +157,12 @@ def _offer(
     index = np.flatnonzero(offered)
     if not index.size:
         raise _nothing_to_rank(candidates, scores.policy)
-    capacity = capacity_of(budget, paid_in, candidates) - int(paid_in.quanta[reserved].sum())
+    for_slice = int(paid_in.quanta[reserved].sum())
+    capacity = capacity_of(budget, paid_in, candidates) - for_slice
     quanta, tie_key = paid_in.quanta[index], scores.tie_key[index]
     if quanta.min() > capacity:
         cheapest = int(index[np.lexsort((tie_key, quanta))[0]])
-        raise below_cheapest(budget, paid_in, candidates, cheapest)
+        raise below_cheapest(budget, paid_in, candidates, cheapest, for_slice)
     return _Offer(index, scores.value[index], tie_key, quanta, capacity)
 
 

@@ -40,19 +40,27 @@ def capacity_of(budget: Budget, costs: Costs, candidates: Candidates) -> int:
     return capacity
 
 
-def below_cheapest(budget: Budget, costs: Costs, candidates: Candidates, cheapest: int) -> BudgetError:
-    """Say that the budget does not reach the item at index `cheapest`, and which one does."""
+def below_cheapest(
+    budget: Budget, costs: Costs, candidates: Candidates, cheapest: int, reserved: int = 0
+) -> BudgetError:
+    """Say that the budget does not reach the item at index `cheapest`, and which one does.
+
+    `reserved` quanta of it go to the audit slice first.
+    """
     quanta = int(costs.quanta[cheapest])
     pool = int(costs.quanta[candidates.eligible].sum())
     if budget.unit == SHARE:
         have = f"{budget} of {costs.amount(pool)}"
-        enough = Amount(Fraction(math.ceil(100 * Fraction(quanta, pool)), 100), SHARE)
+        enough = Amount(Fraction(math.ceil(100 * Fraction(quanta + reserved, pool)), 100), SHARE)
     else:
         have = str(budget)
-        enough = Amount(Fraction(math.ceil(Fraction(quanta, costs.quanta_per_unit))), costs.unit)
+        enough = Amount(Fraction(math.ceil(Fraction(quanta + reserved, costs.quanta_per_unit))), costs.unit)
+    slice_first = f"the audit slice ({costs.amount(reserved)}) and " if reserved else ""
     return BudgetError(
-        f"budget {have} is below the cheapest item ({candidates.item_id[cheapest].as_py()}, {costs.amount(quanta)}).",
-        hint=f"Raise it: budgetplan shortlist --budget {enough.as_argument()}",
+        f"budget {have} is below {slice_first}the cheapest item "
+        f"({candidates.item_id[cheapest].as_py()}, {costs.amount(quanta)}).",
+        hint=f"Raise it: budgetplan shortlist --budget {enough.as_argument()}"
+        + (", or draw fewer audit items: --audit" if reserved else ""),
     )
 
 

@@ -3,16 +3,18 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from budgetplan.annotation.adjudication import Answer, Pair, pairs_of, same_answers
+from budgetplan.errors import VerifierError
 from budgetplan.outcome import Outcome
 from budgetplan.records import Progress
-from budgetplan.steps.verify import verify_run
-from budgetplan.store.adjudications import Decided, adjudicate, answers_to_compare
+from budgetplan.steps.verify import GOLD_SAMPLE, verify_run
+from budgetplan.store.adjudications import Decided, adjudicate, answers_to_compare, some_answers
 from budgetplan.store.connection import Store
-from budgetplan.store.runs import all_runs
+from budgetplan.store.runs import all_runs, mark_used
 from budgetplan.store.verdicts import has_pending
 from budgetplan.verifying.judge import Judge
 from budgetplan.verifying.judging import IS_ANSWER
@@ -30,19 +32,34 @@ class Rescored:
 def adjudicate_labels(store: Store, progress: Progress, *, replace_known: bool = False) -> Rescored:
     """Decide every item whose labels changed, and judge the stored samples of items whose gold changed."""
     with store.reading() as connection:
-        answers = [Answer(*row) for row in zip(*answers_to_compare(connection).to_pydict().values(), strict=True)]
-    groups = same_answers(answers, _equal_pairs(store, answers))
+        rows = answers_to_compare(connection).to_pylist()
+    answers = [Answer(row["item_id"], row["answer"], row["n_votes"]) for row in rows]
+    equal: list[Pair] = []
+    for pool_id, verifier in {(row["pool_id"], row["verifier"]): None for row in rows}:
+        alike = [answer for answer, row in zip(answers, rows, strict=True) if _asked(row) == (pool_id, verifier)]
+        equal += _equal_pairs(_verifier(store, pool_id, verifier), alike)
+    groups = same_answers(answers, equal)
     with store.writing() as connection:
         decided = adjudicate(connection, groups, replace_known=replace_known)
     return Rescored(decided, _judge_again(store, progress))
 
 
-def _equal_pairs(store: Store, answers: Sequence[Answer]) -> list[Pair]:
-    """The pairs that the last used run's verifier finds equal, either way round; what it cannot compare differs."""
+def _asked(row: dict[str, Any]) -> tuple[str | None, str]:
+    return row["pool_id"], row["verifier"]
+
+
+def _verifier(store: Store, pool_id: str | None, asked: str) -> str:
+    """The verifier asked for on a pool, or the one that suits its answers."""
+    if asked != "auto":
+        return asked
+    with store.reading() as connection:
+        return auto_verifier(some_answers(connection, pool_id, GOLD_SAMPLE))
+
+
+def _equal_pairs(verifier: str, answers: Sequence[Answer]) -> list[Pair]:
+    """The pairs of answers to an item that a verifier finds equal, either way round; what it cannot compare differs."""
     pairs = pairs_of(answers)
-    if not pairs:
-        return []
-    with Judge(_verifier(store, [answer.text for answer in answers]), workers=os.cpu_count() or 1) as judge:
+    with Judge(verifier, workers=os.cpu_count() or 1) as judge:
         there = judge.judge(_as_rows([(pair.left.text, pair.right.text) for pair in pairs]))
         back = judge.judge(_as_rows([(pair.right.text, pair.left.text) for pair in pairs]))
     outcomes = zip(pairs, there["outcome"].to_pylist(), back["outcome"].to_pylist(), strict=True)
@@ -60,19 +77,26 @@ def _as_rows(compared: Sequence[tuple[str, str]]) -> pa.Table:
     )
 
 
-def _verifier(store: Store, answers: Sequence[str]) -> str:
-    with store.reading() as connection:
-        runs = all_runs(connection)
-    asked = runs[0].verifier if runs else "auto"
-    return auto_verifier(answers) if asked == "auto" else asked
-
-
 def _judge_again(store: Store, progress: Progress) -> int:
-    """Bring all runs' verdicts up to date, the last used one last and in any case, so that it stays the last used."""
+    """Bring all runs' verdicts up to date, the last used one first and last, so that it stays the last used.
+
+    A run whose verifier is gone keeps its old verdicts, and is named; the last used run must have its own.
+    """
     with store.reading() as connection:
         runs = all_runs(connection)
         waiting = [run for run in runs if has_pending(connection, run.run_id, run.verdicts_by)]
-    for run in reversed(runs):
-        if run in waiting or (waiting and run == runs[0]):
-            verify_run(store, run, run.verifier, progress)
+    if waiting:
+        before = runs[0].verdicts_by
+        judged = verify_run(store, runs[0], runs[0].verifier, progress)
+        if judged.verdicts_by != before:
+            progress.note(f"the answers now known suit the verifier {judged.verdicts_by} better than {before}")
+    for run in waiting:
+        if run != runs[0]:
+            try:
+                verify_run(store, run, run.verifier, progress)
+            except VerifierError as error:
+                progress.note(f"the samples of {run.run_id} could not be judged again: {error}")
+    if any(run != runs[0] for run in waiting):
+        with store.writing() as connection:
+            mark_used(connection, runs[0].run_id)
     return len(waiting)

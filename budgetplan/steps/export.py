@@ -18,6 +18,7 @@ from budgetplan.steps.upkeep import ready_run
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import item_details
 from budgetplan.store.runs import ProbeRun
+from budgetplan.store.shortlists import check_shortlist
 from budgetplan.store.training import labelled_items, n_unusable
 
 
@@ -53,12 +54,19 @@ def export(
         raise ConfigError(f"--for: there is no target {choices.target!r}.", hint=f"Targets: {', '.join(FORMATS)}.")
     target = FORMATS[choices.target]
     path = choices.out or Path(f"train.{choices.target}{target.suffix}")
+    if path.suffix.lower() not in target.endings:
+        raise ConfigError(
+            f"--out {path}: {choices.target} is written as {target.suffix or 'a folder'}.",
+            hint=f"Write to {path.with_suffix(target.suffix)}, or leave --out away.",
+        )
     if path.exists() and not choices.force:
         raise BudgetplanError(f"{path} exists.", hint="Write elsewhere: --out OTHER, or replace it: --force")
     with ready_run(store, wanted, progress) as run, store.reading() as connection:
+        if choices.shortlist is not None:
+            check_shortlist(connection, choices.shortlist)
         items = labelled_items(connection, run.pool_id, choices.shortlist, with_known=choices.with_known)
         if choices.without_audit:
-            items = items.filter(pc.invert(items["audit"]))
+            items = items.filter(pc.or_(items["picked"], pc.invert(items["audit"])))
         if not items.num_rows:
             raise NothingToDo(
                 "no item that was shortlisted has an answer yet.",

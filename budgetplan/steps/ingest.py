@@ -27,13 +27,13 @@ from budgetplan.store.labels import (
     changes,
     first_name,
     never_asked_for,
+    removed_people,
     still_missing,
     unknown_items,
     watch_changes,
 )
 from budgetplan.store.ledger import enter_labels_spent
-from budgetplan.store.pools import answered_items, find_pool
-from budgetplan.store.runs import find_run
+from budgetplan.store.pools import Share, n_answered
 
 NAMED = 5
 """How many bad records an error names."""
@@ -75,8 +75,8 @@ class UnknownRecord:
 class IngestReport:
     """What came in, and what follows.
 
-    `changes` has one row (item_id, annotator, change) per item and annotator; `answered` of the `n_pool` items of the
-    last used run's pool have an answer, so p̂ exists for them.
+    `changes` has one row (item_id, annotator, change) per item and annotator; `answered` counts the items of all pools
+    that have an answer, so that p̂ exists where they were sampled.
     """
 
     files: list[FileReport]
@@ -86,9 +86,8 @@ class IngestReport:
     missing: list[str]
     n_removed: int
     rescored: Rescored
-    answered_before: int
-    answered: int
-    n_pool: int
+    answered_before: Share
+    answered: Share
     disagreements: list[Disagreement]
 
     def n(self, change: str) -> int:
@@ -98,34 +97,38 @@ class IngestReport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Incoming:
-    """A file that was read, and which of its labels are for items of the store."""
+    """A file that was read, which of its labels are for items of the store, and how many are of removed people."""
 
+    path: Path
     source: LabelSource
     read: LabelFile
     labels: pa.Table
     unknown: list[UnknownRecord]
+    n_nameless: int
+    n_removed: int
 
 
 def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress: Progress) -> IngestReport:
     """Take labels back; the same file twice changes nothing."""
     with store.reading() as connection:  # a store that is not there is an error, not made
-        answered_before = answered_items(connection, find_run(connection, None).pool_id)
+        answered_before = n_answered(connection)
     read = [(path, read_label_file(path, choices.tool)) for path in paths]
     _refuse_bad([(path, file.bad) for path, file in read], choices)
-    if choices.pseudonyms or uses_pseudonyms(store):  # also where replacing them was interrupted
-        use_pseudonyms(store)
     incoming = [_resolved(store, path, file, choices) for path, file in read]
     _refuse_strangers(incoming)
+    _refuse_namesakes(incoming, choices)
+    if choices.pseudonyms or uses_pseudonyms(store):  # also where replacing them was interrupted
+        use_pseudonyms(store)
+        incoming = [_under_pseudonyms(store, file) for file in incoming]
     with store.writing() as connection:
         watch_changes(connection)
-        n_removed = sum(add_labels(connection, file.source, file.labels) for file in incoming)
+        n_removed = sum(file.n_removed + add_labels(connection, file.source, file.labels) for file in incoming)
         changed = changes(connection)
         if choices.replace_known:
             reopen_contradictions(connection, changed["item_id"])
-        enter_labels_spent(connection, ", ".join(file.source.name for file in incoming))
+        enter_labels_spent(connection, ", ".join(file.source.sha256[:12] for file in incoming))
     rescored = adjudicate_labels(store, progress, replace_known=choices.replace_known)
     with store.reading() as connection:
-        pool = find_pool(connection, find_run(connection, None).pool_id)
         return IngestReport(
             files=[_file_report(file) for file in incoming],
             changes=changed,
@@ -135,8 +138,7 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
             n_removed=n_removed,
             rescored=rescored,
             answered_before=answered_before,
-            answered=answered_items(connection, pool.pool_id),
-            n_pool=pool.n_items,
+            answered=n_answered(connection),
             disagreements=disagreements(connection),
         )
 
@@ -161,16 +163,21 @@ def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices)
         labels = _with(labels, "annotator", pc.fill_null(labels["annotator"], owner))
         if not choices.annotator:
             file = replace(file, warnings=[*file.warnings, _whose(n_nameless, owner)])
-    if uses_pseudonyms(store):
-        labels = under_pseudonyms(store, labels)
     with store.reading() as connection:
-        strangers = unknown_items(connection, labels["item_id"])
+        strangers, removed = unknown_items(connection, labels["item_id"]), removed_people(connection)
+    gone = [hashlib.sha256(name.encode()).hexdigest() in removed for name in labels["annotator"].to_pylist()]
+    labels = labels.filter(pc.invert(pa.array(gone, pa.bool_())))
     known = pc.invert(pc.is_in(labels["item_id"], value_set=pa.array(sorted(strangers), pa.string())))
     unknown = [
         UnknownRecord(str(path), row["place"], row["item_id"])
         for row in labels.filter(pc.invert(known)).select(["place", "item_id"]).to_pylist()
     ]
-    return _Incoming(source, file, labels.filter(known), unknown)
+    return _Incoming(path, source, file, labels.filter(known), unknown, n_nameless, sum(gone))
+
+
+def _under_pseudonyms(store: Store, file: _Incoming) -> _Incoming:
+    source = replace(file.source, name=file.source.sha256[:12])  # a file's name may be a person's
+    return replace(file, source=source, labels=under_pseudonyms(store, file.labels))
 
 
 def _owner(store: Store, source: LabelSource) -> str:
@@ -211,7 +218,7 @@ def _sha256(path: Path) -> str:
 def _refuse_strangers(incoming: Sequence[_Incoming]) -> None:
     """A file of which no record belongs here is another project's."""
     for file in incoming:
-        if file.unknown and not file.labels.num_rows:
+        if file.unknown and not file.labels.num_rows and not file.n_removed:
             raise LabelError(
                 f"{file.unknown[0].file}: none of its {len(file.unknown)} labels is for an item of this store "
                 f"(the first is for {file.unknown[0].item}), and nothing was stored.",
@@ -219,6 +226,18 @@ def _refuse_strangers(incoming: Sequence[_Incoming]) -> None:
             )
 
 
+def _refuse_namesakes(incoming: Sequence[_Incoming], choices: IngestChoices) -> None:
+    """Two files that name nobody and are called alike would become one person's."""
+    if choices.annotator is None:
+        stems = [file.path.stem for file in incoming if file.n_nameless]
+        twice = [file.path for file in incoming if file.n_nameless and stems.count(file.path.stem) > 1]
+        if twice and len({path.resolve() for path in twice}) > 1:
+            raise LabelError(
+                f"{twice[0]} and {twice[1]} do not say who labelled, and are called alike; nothing was stored.",
+                hint=f"Bring them in one by one: budgetplan ingest {shlex.quote(str(twice[0]))} --annotator NAME",
+            )
+
+
 def _file_report(file: _Incoming) -> FileReport:
     read = file.read
-    return FileReport(file.source.name, read.tool, read.labels.num_rows, read.n_blank, read.bad, read.warnings)
+    return FileReport(file.path.name, read.tool, read.labels.num_rows, read.n_blank, read.bad, read.warnings)

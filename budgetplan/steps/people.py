@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from budgetplan.annotation.people import pseudonym, without_names
+from budgetplan.annotation.people import is_pseudonym, pseudonym, without_names
 from budgetplan.errors import LabelError, StoreError
 from budgetplan.records import Progress
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
@@ -23,15 +23,25 @@ def key_file(store: Store) -> Path:
 
 def uses_pseudonyms(store: Store) -> bool:
     """Whether names are replaced in this store; once begun, always."""
-    return key_file(store).exists()
+    if key_file(store).exists():
+        return True
+    with store.reading() as connection:
+        begun = any(is_pseudonym(row.annotator) for row in annotators(connection))
+    if begun:
+        raise StoreError(
+            f"the annotators of {store.path} have pseudonyms, but their key {key_file(store)} is not there.",
+            hint="Put it back beside the store: without it nobody could tell who is who.",
+        )
+    return False
 
 
 def use_pseudonyms(store: Store) -> None:
     """Make the key where there is none, and replace every name that is stored."""
     if not uses_pseudonyms(store):
         _make_key(key_file(store))
+    key = key_file(store).read_bytes()
     with store.writing() as connection:
-        new_names = {row.annotator: _pseudonym(store, row.annotator) for row in annotators(connection)}
+        new_names = {row.annotator: pseudonym(row.annotator, key) for row in annotators(connection)}
         if any(old != new for old, new in new_names.items()):
             rename_annotators(connection, new_names, without_names)
 
@@ -49,15 +59,12 @@ def _make_key(path: Path) -> None:
 
 def under_pseudonyms(store: Store, labels: pa.Table) -> pa.Table:
     """Replace the names in labels that are about to be stored."""
-    people = pa.array([_pseudonym(store, name) for name in labels["annotator"].to_pylist()], pa.string())
+    key = key_file(store).read_bytes()
+    people = pa.array([pseudonym(name, key) for name in labels["annotator"].to_pylist()], pa.string())
     raw = pa.array([without_names(text) for text in labels["raw"].to_pylist()], pa.string())
     for name, column in (("annotator", people), ("raw", raw)):
         labels = labels.set_column(labels.schema.get_field_index(name), name, column)
     return labels
-
-
-def _pseudonym(store: Store, name: str) -> str:
-    return pseudonym(name, key_file(store).read_bytes())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +80,16 @@ def forget(store: Store, annotator: str, progress: Progress) -> Forgotten:
     """Remove everything one annotator said; the items are decided again without it."""
     with store.reading() as connection:
         known = {row.annotator for row in annotators(connection)}
-    stored = annotator if annotator in known or not uses_pseudonyms(store) else _pseudonym(store, annotator)
+    stored = annotator
+    if annotator not in known and uses_pseudonyms(store):
+        stored = pseudonym(annotator, key_file(store).read_bytes())
     if stored not in known:
         raise LabelError(
             f"no labels of an annotator {annotator!r} are stored.",
             hint=f"The annotators are: {', '.join(sorted(known)) or 'none yet'}.",
         )
     with store.writing() as connection:
-        n_records = remove_annotator(connection, stored)
-        enter_labels_spent(connection, "forget")
+        n_records = remove_annotator(connection, stored, annotator)
+        enter_labels_spent(connection, "removed", "removed")
+    store.compact()
     return Forgotten(stored, n_records, adjudicate_labels(store, progress))

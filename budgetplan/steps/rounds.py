@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from budgetplan.errors import BudgetError
 from budgetplan.selection.amounts import CURRENCIES, HOURS, ITEMS, Amount
 from budgetplan.selection.budget import Budget, BudgetKind, parse_budget
+from budgetplan.store.adjudications import ANOTHER_LOOK
 from budgetplan.store.connection import Store
 from budgetplan.store.ledger import Entry, enter, left_to_plan
 from budgetplan.store.shortlists import Recalled, available_items, recall_items
@@ -22,20 +23,18 @@ def available(connection: duckdb.DuckDBPyConnection, pool_id: str, n_items: int)
     return np.ones(n_items, dtype=np.bool_) if marks is None else np.asarray(marks.to_numpy())
 
 
-def budget_of(connection: duckdb.DuckDBPyConnection, given: str | None) -> Budget:
-    """The budget as given, or what earlier shortlists left of theirs."""
+def budget_of(connection: duckdb.DuckDBPyConnection, pool_id: str, given: str | None) -> Budget:
+    """The budget as given, or what the pool's earlier shortlists left of theirs, in the unit of the last one."""
     if given is not None:
         return parse_budget(given)
-    left = {unit: amount for unit, amount in left_to_plan(connection).items() if amount > 0}
+    granted = left_to_plan(connection, pool_id)
+    left = [(unit, amount) for unit, amount in granted.items() if amount > 0]
     if not left:
         raise BudgetError(
-            "nothing is left of the budgets given so far." if left_to_plan(connection) else "no budget was given.",
+            "nothing is left of the budgets given so far." if granted else "no budget was given.",
             hint="Give one: budgetplan shortlist --budget 10%",
         )
-    if len(left) > 1:
-        amounts = " and ".join(str(Amount(Fraction(amount), unit)) for unit, amount in left.items())
-        raise BudgetError(f"{amounts} are left.", hint="Say which to spend: budgetplan shortlist --budget 10%")
-    ((unit, amount),) = left.items()
+    unit, amount = left[0]
     exact = Fraction(amount).limit_denominator(10**6)
     return Budget(_KINDS[unit], exact, f"what is left ({Amount(exact, unit)})", unit if unit in CURRENCIES else None)
 
@@ -45,7 +44,8 @@ def recall(store: Store, shortlist_id: str, item_ids: list[str]) -> Recalled:
     with store.writing() as connection:
         recalled = recall_items(connection, shortlist_id, item_ids)
         enter_planned(connection, shortlist_id, -len(recalled.item_ids), -recalled.cost, recalled.unit)
-        enter_left(connection, shortlist_id, recalled.freed, recalled.freed_unit)
+        if recalled.purpose != ANOTHER_LOOK:  # which was planned from no budget
+            enter_left(connection, shortlist_id, recalled.freed, recalled.freed_unit)
     return recalled
 
 

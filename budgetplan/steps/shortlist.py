@@ -36,6 +36,8 @@ from budgetplan.store.pools import has_known_answers, own_columns_as_json
 from budgetplan.store.shortlists import audit_size, save_audit
 from budgetplan.store.verdicts import most_frequent_answers
 
+AUDIT_SEED = 0
+"""The same for all rounds and settings, so that the slice of a pool only ever grows."""
 SELECTION = "selection"
 """The purpose of a shortlist that spends a budget."""
 
@@ -92,14 +94,14 @@ def shortlist(
     check_files(choices.files)
     policy = Policy(settings.policy)
     with ready_run(store, wanted, progress) as run, store.reading() as connection:
-        budget = budget_of(connection, choices.budget)
+        budget = budget_of(connection, run.pool_id, choices.budget)
         estimates = pool_estimates(store, run, settings.group_size)
         free = available(connection, run.pool_id, estimates.table.num_rows)
         candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
         pricing = item_costs(connection, run.pool_id, settings, candidates, budget)
         costs = pricing.costs
         known, earlier = has_known_answers(connection, run.pool_id), audit_size(connection, run.pool_id)
-        audit = _audit(candidates, costs, budget, choices.audit, default=not known, earlier=earlier, seed=settings.seed)
+        audit = _audit(candidates, costs, budget, choices.audit, default=not known, earlier=earlier)
         choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new)
         ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, costs)
         table = output_table(store, estimates, policy, ranked, full=True)
@@ -132,24 +134,29 @@ def _eligible(store: Store, pool_id: str, exclude: Sequence[str]) -> NDArray[np.
 
 
 def _audit(
-    candidates: Candidates, costs: Costs, budget: Budget, asked: str | None, *, default: bool, earlier: int, seed: int
+    candidates: Candidates, costs: Costs, budget: Budget, asked: str | None, *, default: bool, earlier: int
 ) -> Audit:
-    """The slice asked for, or by default one that pays, for a pool without known answers; never less than before."""
+    """The slice asked for, or by default one that pays, for a pool without known answers."""
     n_pool = int(candidates.eligible.sum())
-    size = earlier
+    size = 0
     if asked is not None:
-        size = max(parse_audit(asked, n_pool), earlier)
+        size = parse_audit(asked, n_pool)
     elif default and n_pool:
-        size = max(default_size(n_pool, affordable_items(budget, costs, candidates) + 4 * earlier), earlier)
-    drawn = draw(candidates.item_id, candidates.eligible, seed, size)
+        size = default_size(n_pool, affordable_items(budget, costs, candidates), earlier)
+    drawn = draw(candidates.item_id, candidates.eligible, AUDIT_SEED, size)
     new = drawn.index[candidates.available[drawn.index]]
     wanted = default or asked is not None
     return Audit(drawn, new, cannot_conclude(len(drawn.index), n_pool) if wanted and n_pool else None)
 
 
 def _ranked(scores: Scores, choice: Choice, audit: Audit, costs: Costs) -> Ranked:
-    """Picks and new audit items in one table: those of the slice that rank among the picks stand among them."""
+    """Picks and new audit items in one table: those of the slice that would be picked anyway stand among the picks.
+
+    At unequal costs a solver decides, so there nobody can say which would.
+    """
     in_slice = audit.new[scores.candidate[audit.new]]
+    if choice.solver.status != "sorted":
+        in_slice = in_slice[:0]
     merged = scores.best_first(np.concatenate([choice.order, in_slice]))
     n_ranked = int(np.flatnonzero(np.isin(merged, choice.order)).max(initial=-1)) + 1
     order = np.concatenate([merged[:n_ranked], np.setdiff1d(audit.new, merged[:n_ranked])])

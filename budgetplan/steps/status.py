@@ -79,7 +79,7 @@ def status(store: Store, progress: Progress) -> Status:
             shortlists=all_shortlists(connection),
             labels=_labels(connection, runs[0].pool.pool_id if runs else None),
             ledger=balances(connection),
-            left=left_to_plan(connection),
+            left=left_to_plan(connection, runs[0].pool.pool_id) if runs else {},
         )
 
 

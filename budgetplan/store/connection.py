@@ -57,6 +57,17 @@ class Store:
             with self.writing() as connection, self._shared(connection):
                 yield connection
 
+    def compact(self) -> None:
+        """Write the whole store anew, so that nothing which was deleted can be read in its file any more."""
+        aside = self.path.with_name(self.path.name + ".compact")
+        aside.unlink(missing_ok=True)
+        with self._open(read_only=False) as connection, _failures_named(self.path):
+            connection.execute(f"ATTACH '{str(aside).replace(chr(39), chr(39) * 2)}' AS fresh")
+            (own,) = connection.execute("SELECT current_database()").fetchall()[0]
+            connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
+            connection.execute("DETACH fresh")
+            aside.replace(self.path)
+
     @contextmanager
     def _shared(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
         self._reader = connection

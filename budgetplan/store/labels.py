@@ -1,7 +1,8 @@
 """Labels in the store: every word of every annotator that ever came back, none overwritten.
 
 Invariant: what holds is a view (`current_label`), one row per item and annotator: their last submitted label by its own
-time, or by its arrival where it has none; a skip counts only where no label came. So the order in which files arrive
+time, or by its arrival where it has none, one for another look before all others; a skip counts only where no label
+came. So the order in which files arrive
 decides nothing that the records themselves decide.
 """
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 
 from budgetplan.store.connection import scalar
 
-_SAYS = "answer, verdict, status, seconds"
+_SAYS = "answer, verdict, status, seconds, shortlist_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,9 @@ def watch_changes(connection: duckdb.DuckDBPyConnection) -> None:
 def add_labels(connection: duckdb.DuckDBPyConnection, source: LabelSource, labels: pa.Table) -> int:
     """Add the labels (`LABELS_SCHEMA`, items known, annotators named) of one file to the history; between watches.
 
-    The same annotation in another export of its tool (same native id and item) keeps the annotator's first name. Labels
-    of people whose records were removed are left out; returns how many.
+    The same annotation in another export of its tool (same native id and item) keeps the annotator's first name, where
+    one of the names is a number or a pseudonym: exports differ in that. Records that were removed stay out; returns how
+    many.
     """
     connection.register("incoming", labels)
     connection.execute(
@@ -58,15 +60,20 @@ def add_labels(connection: duckdb.DuckDBPyConnection, source: LabelSource, label
                SELECT i.* REPLACE (coalesce(known.annotator, i.annotator) AS annotator)
                FROM incoming AS i LEFT JOIN (
                    SELECT item_id, native_id, any_value(annotator) AS annotator FROM label
-                   WHERE tool = ? AND native_id IS NOT NULL GROUP BY item_id, native_id) AS known
-               ON known.item_id = i.item_id AND known.native_id = i.native_id)
-           SELECT DISTINCT ON (item_id, annotator, answer, verdict, status, seconds, labeled_at) *
+                   WHERE tool = $tool AND native_id IS NOT NULL GROUP BY item_id, native_id) AS known
+               ON known.item_id = i.item_id AND known.native_id = i.native_id
+               AND (regexp_full_match(known.annotator, '[0-9]+|annotator-.*')
+                    OR regexp_full_match(i.annotator, '[0-9]+')))
+           SELECT DISTINCT ON (item_id, annotator, answer, verdict, status, seconds, shortlist_id, labeled_at) *
            FROM named ORDER BY place DESC""",
-        [source.tool],
+        {"tool": source.tool},
     )
     connection.unregister("incoming")
     n_removed = scalar(
-        connection, "DELETE FROM fresh WHERE sha256(annotator) IN (SELECT digest FROM removed_annotator)"
+        connection,
+        """DELETE FROM fresh WHERE sha256(annotator) IN (SELECT digest FROM removed_annotator)
+           OR ($tool, native_id, item_id) IN (SELECT (tool, native_id, item_id) FROM removed_label)""",
+        {"tool": source.tool},
     )
     connection.execute("INSERT INTO touched SELECT item_id, annotator FROM fresh")
     connection.execute(
@@ -78,11 +85,13 @@ def add_labels(connection: duckdb.DuckDBPyConnection, source: LabelSource, label
            WHERE NOT coalesce(
                (c.answer, c.verdict, c.status, c.seconds)
                    IS NOT DISTINCT FROM (f.answer, f.verdict, f.status, f.seconds)
+               AND coalesce(f.shortlist_id = c.shortlist_id, f.shortlist_id IS NULL)
                AND coalesce(f.labeled_at <= c.labeled_at, true), false)
            AND NOT EXISTS (
                FROM label AS h WHERE h.item_id = f.item_id AND h.annotator = f.annotator
                AND (h.answer, h.verdict, h.status, h.seconds)
                    IS NOT DISTINCT FROM (f.answer, f.verdict, f.status, f.seconds)
+               AND coalesce(h.shortlist_id = f.shortlist_id, f.shortlist_id IS NULL)
                AND (h.labeled_at = f.labeled_at OR (
                    f.labeled_at IS NULL AND $sha256 IN (SELECT sha256 FROM label_file))))""",
         {"tool": source.tool, "sha256": source.sha256},
@@ -104,8 +113,8 @@ def changes(connection: duckdb.DuckDBPyConnection) -> pa.Table:
     table = connection.sql(
         """WITH pairs AS (SELECT DISTINCT item_id, annotator FROM touched)
            SELECT p.item_id, p.annotator, CASE
-               WHEN (h.answer, h.verdict, h.status, h.seconds)
-                    IS NOT DISTINCT FROM (c.answer, c.verdict, c.status, c.seconds) THEN 'unchanged'
+               WHEN (h.answer, h.verdict, h.status, h.seconds, h.shortlist_id)
+                    IS NOT DISTINCT FROM (c.answer, c.verdict, c.status, c.seconds, c.shortlist_id) THEN 'unchanged'
                WHEN c.status <> 'submitted' THEN c.status
                WHEN h.status = 'submitted' THEN 'changed' ELSE 'new' END AS change
            FROM pairs AS p JOIN current_label AS c USING (item_id, annotator)
@@ -134,10 +143,13 @@ def never_asked_for(connection: duckdb.DuckDBPyConnection, item_ids: pa.ChunkedA
 
 
 def still_missing(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    """Items that are out for annotation and of which nobody said anything, in the order of their shortlists."""
+    """Items that are out and of which nobody said anything (for another look: since), shortlist by shortlist."""
     rows = connection.execute(
-        """SELECT item_id FROM shortlist_item JOIN shortlist USING (shortlist_id) ANTI JOIN label USING (item_id)
-           WHERE recalled_at IS NULL GROUP BY item_id ORDER BY min(number), min(rank) NULLS LAST, item_id"""
+        """SELECT item_id FROM shortlist_item AS i JOIN shortlist AS s USING (shortlist_id)
+           WHERE recalled_at IS NULL AND NOT EXISTS (
+               FROM label AS l WHERE l.item_id = i.item_id
+               AND (s.purpose = 'selection' OR l.shortlist_id = s.shortlist_id))
+           GROUP BY item_id ORDER BY min(number), min(rank) NULLS LAST, item_id"""
     ).fetchall()
     return [item_id for (item_id,) in rows]
 
@@ -178,28 +190,43 @@ def label_votes(connection: duckdb.DuckDBPyConnection) -> pa.Table:
 
 
 def item_seconds(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray:
-    """The median time of an item's labels in seconds, in file order; null where none was measured."""
+    """What an item's labels took together, in seconds, in file order; null where no time was measured."""
     return connection.sql(
         """SELECT seconds FROM (SELECT item_id, row FROM pool_item WHERE pool_id = ?) AS p
-           LEFT JOIN (SELECT item_id, median(seconds) AS seconds FROM current_label
+           LEFT JOIN (SELECT item_id, sum(seconds) AS seconds FROM current_label
                       WHERE status = 'submitted' AND seconds > 0 GROUP BY item_id) USING (item_id)
            ORDER BY row, p.item_id""",
         params=[pool_id],
     ).to_arrow_table()["seconds"]
 
 
-def remove_annotator(connection: duckdb.DuckDBPyConnection, annotator: str) -> int:
+def removed_people(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """The SHA-256 of the names whose records were removed."""
+    return {digest for (digest,) in connection.execute("SELECT digest FROM removed_annotator").fetchall()}
+
+
+def remove_annotator(connection: duckdb.DuckDBPyConnection, annotator: str, also_known_as: str) -> int:
     """Delete all that one person said, and leave their records out from now on; returns the records deleted.
 
-    What was decided about their items is to be decided again.
+    What was decided about their items is to be decided again. Files that held their labels lose their names.
     """
     for decided in ("adjudicated", "answer_group"):
         connection.execute(
             f"DELETE FROM {decided} WHERE item_id IN (SELECT item_id FROM label WHERE annotator = ?)", [annotator]
         )
+    connection.execute(
+        """INSERT INTO removed_label SELECT tool, native_id, item_id FROM label
+           WHERE annotator = ? AND native_id IS NOT NULL""",
+        [annotator],
+    )
+    connection.execute(
+        """UPDATE label_file SET name = left(sha256, 12)
+           WHERE sha256 IN (SELECT file_sha256 FROM label WHERE annotator = ?)""",
+        [annotator],
+    )
     n = scalar(connection, "DELETE FROM label WHERE annotator = ?", [annotator])
     if n:
-        connection.execute("INSERT INTO removed_annotator VALUES (sha256(?))", [annotator])
+        connection.execute("INSERT INTO removed_annotator VALUES (sha256(?)), (sha256(?))", [annotator, also_known_as])
     return int(n)
 
 
@@ -220,3 +247,4 @@ def rename_annotators(
         "UPDATE label SET annotator = renamed.annotator, raw = renamed.raw FROM renamed WHERE label.rowid = stored_row"
     )
     connection.unregister("renamed")
+    connection.execute("UPDATE label_file SET name = left(sha256, 12)")

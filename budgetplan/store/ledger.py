@@ -9,8 +9,9 @@ from typing import Literal
 import duckdb
 
 Kind = Literal["probe", "labels"]
-State = Literal["left", "planned", "spent"]
-"""`left`: granted to a shortlist and not planned; it adds up to the budget of a shortlist that is given none."""
+State = Literal["left", "planned", "spent", "removed"]
+"""`left`: granted to a shortlist and not planned; it adds up to the budget of a shortlist that is given none.
+`removed`: spent on labels that were removed since, so that no later label is taken for already paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,45 +46,60 @@ def enter(connection: duckdb.DuckDBPyConnection, entry: Entry) -> None:
     )
 
 
-def enter_labels_spent(connection: duckdb.DuckDBPyConnection, reference: str) -> None:
-    """Enter what the labels that now hold took beyond what was entered before.
+_SPENT = """
+    WITH work AS (
+        SELECT item_id, status, seconds FROM label
+        QUALIFY row_number() OVER (PARTITION BY item_id, annotator, coalesce(native_id, shortlist_id, '')
+                                   ORDER BY coalesce(labeled_at, ingested_at) DESC, arrival DESC, place DESC) = 1),
+    bought AS (SELECT DISTINCT item_id FROM work WHERE status = 'submitted'),
+    prices AS (
+        SELECT DISTINCT ON (item_id) item_id, cost, settings ->> '$.unit' AS unit
+        FROM shortlist_item JOIN shortlist USING (shortlist_id)
+        WHERE purpose = 'selection' ORDER BY recalled_at IS NOT NULL, number)
+    SELECT '' AS unit, (SELECT count(*) FROM bought) AS items,
+           (SELECT coalesce(sum(seconds), 0) FROM work) AS seconds, 0.0 AS amount
+    UNION ALL
+    SELECT unit, 0, 0, sum(cost) FROM prices SEMI JOIN bought USING (item_id)
+    WHERE unit NOT IN ('items', 'h') GROUP BY unit"""
+"""What all labels took.
 
-    An item is bought once, at the cost it was planned at, as soon as anyone labels it; time counts for every annotator,
-    skips included.
+An item is bought once, at what it was planned to cost, as soon as someone labels it; time counts for every annotator
+and annotation, skips included.
+"""
+
+
+def enter_labels_spent(connection: duckdb.DuckDBPyConnection, reference: str, state: State = "spent") -> None:
+    """Enter what the labels in the store took beyond what was entered before; "removed" for what they no longer show.
+
+    What was paid stays spent when a person's records are removed.
     """
-    items, seconds = connection.execute(
-        "SELECT count(DISTINCT item_id) FILTER (status <> 'skipped'), coalesce(sum(seconds), 0) FROM current_label"
-    ).fetchall()[0]
-    money = dict(
-        connection.execute(
-            """SELECT unit, sum(cost) FROM (
-                   SELECT DISTINCT ON (item_id) item_id, cost, settings ->> '$.unit' AS unit
-                   FROM shortlist_item JOIN shortlist USING (shortlist_id)
-                   SEMI JOIN (SELECT item_id FROM current_label WHERE status <> 'skipped') USING (item_id)
-                   ORDER BY number)
-               WHERE unit NOT IN ('items', 'h') GROUP BY unit"""
+    now = {unit: amounts for unit, *amounts in connection.execute(_SPENT).fetchall()}
+    entered = {
+        unit: amounts
+        for unit, *amounts in connection.execute(
+            """SELECT unit, sum(CASE state WHEN 'spent' THEN items ELSE -items END),
+                      sum(CASE state WHEN 'spent' THEN seconds ELSE -seconds END),
+                      sum(CASE state WHEN 'spent' THEN amount ELSE -amount END)
+               FROM ledger WHERE kind = 'labels' AND state IN ('spent', 'removed') GROUP BY unit"""
         ).fetchall()
-    )
-    spent = "FROM ledger WHERE kind = 'labels' AND state = 'spent'"
-    items_before, seconds_before = connection.execute(
-        f"SELECT coalesce(sum(items), 0), coalesce(sum(seconds), 0) {spent}"
-    ).fetchall()[0]
-    money_before = dict(
-        connection.execute(f"SELECT unit, sum(amount) {spent} AND amount <> 0 GROUP BY unit").fetchall()
-    )
-    if items != items_before or abs(seconds - seconds_before) > 1e-6:
-        work = Entry(
-            kind="labels",
-            state="spent",
-            reference=reference,
-            items=int(items - items_before),
-            seconds=seconds - seconds_before,
-        )
-        enter(connection, work)
-    for unit in sorted(money.keys() | money_before.keys()):
-        difference = money.get(unit, 0.0) - money_before.get(unit, 0.0)
-        if abs(difference) > 1e-9:
-            enter(connection, Entry(kind="labels", state="spent", reference=reference, amount=difference, unit=unit))
+    }
+    sign = 1 if state == "spent" else -1
+    for unit in sorted(now.keys() | entered.keys()):
+        before, after = entered.get(unit, [0, 0.0, 0.0]), now.get(unit, [0, 0.0, 0.0])
+        items, seconds, amount = (sign * round(a - b, 6) for a, b in zip(after, before, strict=True))
+        if items or seconds or amount:
+            enter(
+                connection,
+                Entry(
+                    kind="labels",
+                    state=state,
+                    reference=reference,
+                    items=int(items),
+                    seconds=seconds,
+                    amount=amount,
+                    unit=unit,
+                ),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +118,11 @@ def balances(connection: duckdb.DuckDBPyConnection) -> list[Balance]:
     """What was planned and spent, by kind."""
     rows = connection.execute(
         """SELECT kind, state, sum(items)::BIGINT, sum(seconds) / 3600, sum(tokens)::BIGINT
-           FROM ledger WHERE state <> 'left' GROUP BY kind, state ORDER BY kind, state"""
+           FROM ledger WHERE state IN ('planned', 'spent') GROUP BY kind, state ORDER BY kind, state"""
     ).fetchall()
     money = connection.execute(
-        """SELECT kind, state, unit, sum(amount) FROM ledger WHERE state <> 'left' AND unit NOT IN ('', 'items', 'h')
+        """SELECT kind, state, unit, sum(amount) FROM ledger
+           WHERE state IN ('planned', 'spent') AND unit NOT IN ('', 'items', 'h')
            GROUP BY ALL ORDER BY unit"""
     ).fetchall()
     return [
@@ -116,10 +133,12 @@ def balances(connection: duckdb.DuckDBPyConnection) -> list[Balance]:
     ]
 
 
-def left_to_plan(connection: duckdb.DuckDBPyConnection) -> dict[str, float]:
-    """What of the budgets granted to shortlists is not planned, by unit."""
+def left_to_plan(connection: duckdb.DuckDBPyConnection, pool_id: str) -> dict[str, float]:
+    """What of the budgets granted to a pool's shortlists is not planned, by unit, the last used unit first."""
     rows = connection.execute(
-        """SELECT unit, round(sum(amount), 6) FROM ledger WHERE kind = 'labels' AND state = 'left'
-           GROUP BY unit ORDER BY unit"""
+        """SELECT unit, round(sum(amount), 6) FROM ledger
+           SEMI JOIN (SELECT shortlist_id AS reference FROM shortlist WHERE pool_id = ?) USING (reference)
+           WHERE kind = 'labels' AND state = 'left' GROUP BY unit ORDER BY max(entered_at) DESC, unit""",
+        [pool_id],
     ).fetchall()
     return {str(unit): float(amount) for unit, amount in rows}

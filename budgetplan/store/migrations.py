@@ -61,17 +61,21 @@ MIGRATIONS = (
         CREATE TABLE label_file (
             sha256 VARCHAR NOT NULL, name VARCHAR NOT NULL, tool VARCHAR NOT NULL, n_labels BIGINT NOT NULL,
             ingested_at TIMESTAMPTZ NOT NULL);
-        CREATE VIEW current_label AS
-            SELECT * FROM label QUALIFY row_number() OVER (
-                PARTITION BY item_id, annotator
-                ORDER BY status = 'submitted' DESC, coalesce(labeled_at, ingested_at) DESC, arrival DESC, place DESC
-            ) = 1;
         CREATE TABLE removed_annotator (digest VARCHAR NOT NULL);
+        CREATE TABLE removed_label (tool VARCHAR NOT NULL, native_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL);
         CREATE TABLE adjudicated (
             item_id VARCHAR NOT NULL, state VARCHAR NOT NULL, answer VARCHAR, n_annotators INTEGER NOT NULL,
             n_agreeing INTEGER NOT NULL, contradicts_known BOOLEAN NOT NULL);
         CREATE TABLE answer_group (item_id VARCHAR NOT NULL, answer VARCHAR NOT NULL, same_as VARCHAR NOT NULL);
         ALTER TABLE shortlist ADD COLUMN purpose VARCHAR DEFAULT 'selection';
+        CREATE VIEW current_label AS
+            SELECT label.*, coalesce(purpose = 'another look', false) AS decisive
+            FROM label LEFT JOIN (SELECT shortlist_id, purpose FROM shortlist) AS asked USING (shortlist_id)
+            QUALIFY row_number() OVER (
+                PARTITION BY item_id, annotator
+                ORDER BY status = 'submitted' DESC, decisive DESC, coalesce(labeled_at, ingested_at) DESC,
+                         arrival DESC, place DESC
+            ) = 1;
         CREATE TABLE audit_item (
             pool_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, shortlist_id VARCHAR NOT NULL,
             inclusion DOUBLE NOT NULL);
@@ -82,6 +86,12 @@ MIGRATIONS = (
         ALTER TABLE ledger ADD COLUMN items BIGINT DEFAULT 0;
         ALTER TABLE ledger ADD COLUMN amount DOUBLE DEFAULT 0;
         ALTER TABLE ledger ADD COLUMN unit VARCHAR DEFAULT '';
+        INSERT INTO ledger (entered_at, kind, state, reference, seconds, tokens, items, amount, unit)
+            SELECT created_at, 'labels', 'planned', shortlist_id,
+                   sum(CASE WHEN settings ->> '$.unit' = 'h' THEN 3600 * cost ELSE 0 END), 0, count(*),
+                   sum(CASE WHEN settings ->> '$.unit' IN ('items', 'h') THEN 0 ELSE cost END),
+                   any_value(CASE WHEN settings ->> '$.unit' IN ('items', 'h') THEN '' ELSE settings ->> '$.unit' END)
+            FROM shortlist_item JOIN shortlist USING (shortlist_id) GROUP BY created_at, shortlist_id;
         """,
     ),
 )

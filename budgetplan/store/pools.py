@@ -24,6 +24,14 @@ class PoolRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """So many of so many."""
+
+    n: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Imported:
     """What an import changed."""
 
@@ -72,7 +80,8 @@ def _set_known_answers(connection: duckdb.DuckDBPyConnection) -> int:
            WHERE len(answers) > 0 AND (gold.source IS NULL OR gold.source = 'pool')
              AND gold.answer IS DISTINCT FROM CASE WHEN len(answers) = 1 THEN answers[1] END"""
     )
-    connection.execute("DELETE FROM verdict WHERE item_id IN (SELECT item_id FROM changed)")
+    for derived in ("verdict", "adjudicated", "answer_group"):
+        connection.execute(f"DELETE FROM {derived} WHERE item_id IN (SELECT item_id FROM changed)")
     connection.execute("DELETE FROM gold WHERE item_id IN (SELECT item_id FROM changed)")
     connection.execute("INSERT INTO gold SELECT item_id, answers[1], 'pool', now() FROM changed WHERE len(answers) = 1")
     n_replaced = scalar(connection, "SELECT count(*) FROM changed WHERE before IS NOT NULL")
@@ -88,6 +97,12 @@ def find_pool(connection: duckdb.DuckDBPyConnection, pool_id: str) -> PoolRow:
     if not rows:
         raise NothingToDo(f"the store holds no pool {pool_id}.", hint="Import it: budgetplan probe POOL")
     return PoolRow(*rows[0])
+
+
+def n_answered(connection: duckdb.DuckDBPyConnection) -> Share:
+    """How many items of all pools have an answer, known beforehand or from labels."""
+    counts = connection.execute("SELECT (SELECT count(*) FROM gold), (SELECT count(*) FROM item)").fetchall()
+    return Share(*counts[0])
 
 
 def answered_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
@@ -124,10 +139,17 @@ def item_details(connection: duckdb.DuckDBPyConnection, pool_id: str, item_ids: 
     return details
 
 
+def own_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> set[str]:
+    """The ids of a pool's items."""
+    rows = connection.execute("SELECT item_id FROM pool_item WHERE pool_id = ?", [pool_id]).fetchall()
+    return {item_id for (item_id,) in rows}
+
+
 def item_prompts(connection: duckdb.DuckDBPyConnection, item_ids: list[str]) -> list[str]:
     """The prompts of some items, in the order asked for."""
-    found = connection.execute("SELECT item_id, prompt FROM item WHERE list_contains(?, item_id)", [item_ids])
-    prompts = dict(found.fetchall())
+    connection.register("asked", pa.table({"item_id": pa.array(item_ids, pa.string())}))
+    prompts = dict(connection.execute("SELECT item_id, prompt FROM item SEMI JOIN asked USING (item_id)").fetchall())
+    connection.unregister("asked")
     return [prompts[item_id] for item_id in item_ids]
 
 
@@ -163,8 +185,8 @@ def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> 
     ).to_arrow_table()
 
 
-_OURS = """item_id id other_ids prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy source
-outcomes agreement shortlist_id audit model_answer messages gold_source n_labels verifier run_id model"""
+_OURS = """item_id id other_ids answer prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy
+source outcomes agreement shortlist_id audit picked model_answer messages gold_source n_labels verifier run_id model"""
 RESERVED_COLUMNS = frozenset(_OURS.split())
 """The stable names of our own outputs."""
 

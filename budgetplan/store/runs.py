@@ -54,6 +54,11 @@ def save_run(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> None:
     )
 
 
+def mark_used(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
+    """Make a run the last used one."""
+    connection.execute("UPDATE probe_run SET used_at = now() WHERE run_id = ?", [run_id])
+
+
 def all_runs(connection: duckdb.DuckDBPyConnection) -> list[ProbeRun]:
     """Every run, the last used first."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM probe_run ORDER BY used_at DESC, run_id").fetchall()

@@ -1,6 +1,7 @@
 """Shortlists in the store: what was chosen, when, under which settings."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from budgetplan.errors import NothingToDo, StoreError
+from budgetplan.store.adjudications import ANOTHER_LOOK
 from budgetplan.store.connection import scalar
 
 
@@ -59,9 +61,9 @@ def save_shortlist(
 def save_audit(
     connection: duckdb.DuckDBPyConnection, pool_id: str, shortlist_id: str, item_ids: pa.Array, inclusion: float
 ) -> None:
-    """Remember a pool's audit slice as it now is, items of earlier rounds included."""
+    """Remember a pool's audit slice as it now is; items of earlier rounds stay in it."""
     connection.register("drawn", pa.table({"item_id": item_ids}))
-    connection.execute("DELETE FROM audit_item WHERE pool_id = ?", [pool_id])
+    connection.execute("DELETE FROM audit_item WHERE pool_id = ? AND item_id IN (SELECT item_id FROM drawn)", [pool_id])
     connection.execute("INSERT INTO audit_item SELECT ?, item_id, ?, ? FROM drawn", [pool_id, shortlist_id, inclusion])
     connection.unregister("drawn")
 
@@ -72,7 +74,7 @@ def audit_size(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
 
 
 _OUT = "(SELECT item_id FROM shortlist_item WHERE recalled_at IS NULL)"
-_BOUGHT = "(SELECT item_id FROM label WHERE status <> 'skipped')"
+_BOUGHT = "(SELECT item_id FROM label WHERE status = 'submitted')"
 
 
 def available_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.ChunkedArray | None:
@@ -91,6 +93,7 @@ class Recalled:
     """Items taken back from the annotators, what they were to cost, and what of the budget became free."""
 
     shortlist_id: str
+    purpose: str
     item_ids: list[str]
     cost: float
     unit: str
@@ -98,38 +101,61 @@ class Recalled:
     freed_unit: str
 
 
+def check_shortlist(connection: duckdb.DuckDBPyConnection, shortlist_id: str) -> None:
+    """Raise NothingToDo where there is no such shortlist."""
+    known = [row.shortlist_id for row in all_shortlists(connection)]
+    if shortlist_id not in known:
+        raise NothingToDo(
+            f"there is no shortlist {shortlist_id}.", hint=f"The shortlists are: {', '.join(known) or 'none yet'}."
+        )
+
+
 def recall_items(connection: duckdb.DuckDBPyConnection, shortlist_id: str, item_ids: list[str]) -> Recalled:
     """Take items of a shortlist back (all that have no label where none is named), so that they can be chosen again."""
-    found = connection.execute("SELECT settings FROM shortlist WHERE shortlist_id = ?", [shortlist_id]).fetchall()
-    if not found:
-        known = ", ".join(row.shortlist_id for row in all_shortlists(connection)) or "none yet"
-        raise NothingToDo(f"there is no shortlist {shortlist_id}.", hint=f"The shortlists are: {known}.")
-    settings = json.loads(found[0][0])
+    check_shortlist(connection, shortlist_id)
+    found = connection.execute(
+        "SELECT settings, purpose FROM shortlist WHERE shortlist_id = ?", [shortlist_id]
+    ).fetchall()
+    settings, purpose = json.loads(found[0][0]), found[0][1]
     rows = connection.execute(
-        f"""SELECT item_id, cost FROM shortlist_item
-            WHERE shortlist_id = ? AND recalled_at IS NULL AND item_id NOT IN (FROM {_BOUGHT}) ORDER BY rank""",
-        [shortlist_id],
+        """SELECT item_id, cost FROM shortlist_item AS i
+            WHERE shortlist_id = $id AND recalled_at IS NULL AND NOT EXISTS (
+                FROM label AS l WHERE l.item_id = i.item_id AND l.status = 'submitted'
+                AND ($purpose = 'selection' OR l.shortlist_id = $id))
+            ORDER BY rank""",
+        {"id": shortlist_id, "purpose": purpose},
     ).fetchall()
     costs = {item_id: cost for item_id, cost in rows if not item_ids or item_id in item_ids}
-    strangers = [item_id for item_id in item_ids if item_id not in costs]
-    if strangers:
-        raise NothingToDo(
-            f"{strangers[0]} is not out in {shortlist_id}.",
-            hint=f"Take back all that is still out: budgetplan recall {shortlist_id}",
-        )
+    _refuse_others(shortlist_id, item_ids, costs)
     connection.execute(
         "UPDATE shortlist_item SET recalled_at = now() WHERE shortlist_id = ? AND list_contains(?, item_id)",
         [shortlist_id, list(costs)],
     )
-    cost, freed_unit = sum(costs.values()), settings["left_unit"]
+    connection.execute(
+        "DELETE FROM audit_item WHERE pool_id = ? AND list_contains(?, item_id)", [settings["pool_id"], list(costs)]
+    )
+    cost, freed_unit = sum(costs.values()), settings.get("left_unit", settings["unit"])
+    freed = len(costs) if freed_unit == "items" else cost
     return Recalled(
         shortlist_id=shortlist_id,
+        purpose=purpose,
         item_ids=list(costs),
         cost=cost,
         unit=settings["unit"],
-        freed=len(costs) if freed_unit == "items" else cost,
+        freed=0 if purpose == ANOTHER_LOOK else freed,
         freed_unit=freed_unit,
     )
+
+
+def _refuse_others(shortlist_id: str, item_ids: list[str], out: Collection[str]) -> None:
+    for item_id in item_ids:
+        if item_id not in out:
+            raise NothingToDo(
+                f"{item_id} is not out in {shortlist_id}: not on it (its ids begin with bp-), labelled, or recalled.",
+                hint=f"See what is still out: budgetplan status, or the item_id column of {shortlist_id}.csv",
+            )
+    if not out:
+        raise NothingToDo(f"nothing is out in {shortlist_id}.", hint="See what there is: budgetplan status")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +176,22 @@ class ShortlistRow:
 def all_shortlists(connection: duckdb.DuckDBPyConnection) -> list[ShortlistRow]:
     """Every shortlist, the newest last."""
     rows = connection.execute(
-        f"""SELECT shortlist_id, purpose, policy, budget, count(item_id), count(item_id) FILTER (item_id IN {_BOUGHT}),
-                   count(recalled_at), run_id, created_at::VARCHAR
-            FROM shortlist LEFT JOIN shortlist_item USING (shortlist_id)
-            GROUP BY ALL ORDER BY shortlist_id"""
+        """SELECT s.shortlist_id, purpose, policy, budget, count(i.item_id),
+                  count(i.item_id) FILTER (recalled_at IS NULL AND EXISTS (
+                      FROM label AS l WHERE l.item_id = i.item_id AND l.status = 'submitted'
+                      AND (purpose = 'selection' OR l.shortlist_id = s.shortlist_id))),
+                  count(recalled_at), run_id, created_at::VARCHAR
+           FROM shortlist AS s LEFT JOIN shortlist_item AS i USING (shortlist_id)
+           GROUP BY ALL ORDER BY s.shortlist_id"""
     ).fetchall()
     return [ShortlistRow(*row) for row in rows]
+
+
+def out_for_another_look(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Items that are out for another look, and of which nobody has said anything since."""
+    rows = connection.execute(
+        """SELECT item_id FROM shortlist_item AS i JOIN shortlist AS s USING (shortlist_id)
+           WHERE purpose <> 'selection' AND recalled_at IS NULL AND NOT EXISTS (
+               FROM label AS l WHERE l.item_id = i.item_id AND l.shortlist_id = s.shortlist_id)"""
+    ).fetchall()
+    return {item_id for (item_id,) in rows}

@@ -138,10 +138,10 @@ def most_frequent_answers(
     """The answer that a run's samples gave most often, as the model wrote it, for each of the items; null for none."""
     connection.register("asked", pa.table({"item_id": item_ids}))
     rows = connection.execute(
-        """SELECT item_id, max_by(extracted, n) FROM (
-               SELECT item_id, min(extracted) AS extracted, count(*) AS n FROM verdict SEMI JOIN asked USING (item_id)
-               WHERE run_id = ? AND verifier = ? AND answer_key IS NOT NULL
-               GROUP BY item_id, answer_key ORDER BY item_id, answer_key)
+        """SELECT item_id, arg_max(extracted, (n, answer_key)) FROM (
+               SELECT item_id, answer_key, min(extracted) AS extracted, count(*) AS n
+               FROM verdict SEMI JOIN asked USING (item_id)
+               WHERE run_id = ? AND verifier = ? AND answer_key IS NOT NULL GROUP BY item_id, answer_key)
            GROUP BY item_id""",
         [run_id, verifier],
     ).fetchall()

@@ -12,6 +12,7 @@ QUICK = {
     "bench_help.py": ["--pairs", "1"],
     "bench_rank.py": ["--items", "300", "--pairs", "1"],
     "bench_import.py": ["--items", "200", "--rounds", "1"],
+    "bench_ingest.py": ["--items", "200", "--pairs", "1"],
     "bench_verify.py": ["--n", "200"],
     "bench_transformers.py": ["--pairs", "1", "--prompts", "8"],
     "bench_probe.py": ["--pairs", "1", "--prompts", "8", "--k", "2"],

@@ -53,13 +53,11 @@ def test_a_row_carries_gold_provenance_and_the_users_columns(labelled: Project) 
 def test_which_items_is_for_the_user_to_say(labelled: Project) -> None:
     labelled.export("trl", out="known.parquet", with_known=True)
     assert ids(Path("known.parquet")) == ["q0", "q1", "q2", "q3", "q4", "q5", "q6"]
-    in_audit = [row["id"] for row in pq.read_table("known.parquet").to_pylist() if row["audit"]]
+    in_audit = [row["id"] for row in pq.read_table("known.parquet").to_pylist() if row["audit"] and not row["picked"]]
     labelled.export("trl", out="bought.parquet", with_known=True, without_audit=True)
     assert ids(Path("bought.parquet")) == sorted({f"q{n}" for n in range(7)} - set(in_audit))
     labelled.export("trl", out="first.parquet", shortlist="sl-0001")
     assert ids(Path("first.parquet")) == ["q5", "q6"]
-    with pytest.raises(NothingToDo, match="no item that was shortlisted has an answer"):
-        labelled.export("trl", out="none.parquet", shortlist="sl-0007")
 
 
 @pytest.mark.parametrize("target", ["trl", "verl", "open-instruct", "datasets"])
@@ -72,6 +70,26 @@ def test_every_target_is_written_under_its_own_name_and_not_replaced_unasked(lab
     assert labelled.export(target, force=True).n_items == 2
 
 
-def test_an_unknown_target_is_refused(labelled: Project) -> None:
+def test_wrong_names_are_refused(labelled: Project) -> None:
+    with pytest.raises(ConfigError, match=r"--out v.jsonl: verl is written as .parquet"):
+        labelled.export("verl", out="v.jsonl")
+    with pytest.raises(NothingToDo, match=r"no shortlist sl-0007.*sl-0001"):
+        labelled.export("trl", shortlist="sl-0007")
     with pytest.raises(ConfigError, match="there is no target 'jax'"):
         labelled.export("jax")
+
+
+@pytest.mark.parametrize(("target", "column"), [("trl", "prompt"), ("verl", "prompt"), ("open-instruct", "messages")])
+def test_a_chat_keeps_its_turns(
+    project: Project, write_pool: Callable[..., Path], scripted: Any, tmp_path: Path, target: str, column: str
+) -> None:
+    turns = [("user", "Hello"), ("assistant", "Hi. What is it?"), ("user", "3+3=?")]
+    chat = [{"role": role, "content": content} for role, content in turns]
+    scripted(right_below(4))
+    asked = Project(**{**project.settings.model_dump(), "template": "Q: {prompt}", "system": "Be brief."})
+    asked.probe(write_pool([{"prompt": chat, "answer": "6"}]))
+    asked.export(target, out=tmp_path / "train.parquet", with_known=True)
+    (row,) = pq.read_table(tmp_path / "train.parquet").to_pylist()
+    said = [(turn["role"], turn["content"]) for turn in row[column]]
+    asked_turns = [("system", "Be brief."), *turns[:2], ("user", "Q: 3+3=?")]
+    assert said == asked_turns + ([("assistant", "6")] if target == "open-instruct" else [])

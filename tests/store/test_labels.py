@@ -105,8 +105,8 @@ def test_only_what_was_decided_of_changed_items_is_forgotten(connection: Connect
 
 def test_the_removed_stay_out(connection: Connection, take: Any) -> None:
     take(A, A | {"annotator": "bo"})
-    assert remove_annotator(connection, "ana") == 1
-    assert remove_annotator(connection, "nobody") == 0
+    assert remove_annotator(connection, "ana", "ana") == 1
+    assert remove_annotator(connection, "nobody", "nobody") == 0
     assert take(A, A | {"annotator": "nobody"}) == {("bp-a", "nobody"): "new"}
     assert [row[1] for row in holds(connection)] == ["bo", "nobody"]
 
@@ -157,13 +157,13 @@ def test_annotators_are_counted_timed_and_compared_with_what_was_decided(connect
     assert [row.agreement for row in annotators(connection)] == [0.5, 0.5]
 
 
-def test_an_items_time_is_the_median_of_its_labels(connection: Connection, take: Any) -> None:
+def test_an_items_time_is_what_its_labels_took_together(connection: Connection, take: Any) -> None:
     for row, name in enumerate(("bp-b", "bp-a", "bp-c"), start=1):
         connection.execute("INSERT INTO pool_item VALUES ('pool', ?, ?, [], [], '{}')", [name, row])
     times = (5.0, 20.0, 100.0, 0.0, None)
     take(*(A | {"annotator": str(number), "seconds": seconds} for number, seconds in enumerate(times)))
     take(SKIP | {"item_id": "bp-b", "seconds": 3.0})
-    assert item_seconds(connection, "pool").to_pylist() == [None, 20.0, None]
+    assert item_seconds(connection, "pool").to_pylist() == [None, 125.0, None]
 
 
 def test_renaming_changes_names_and_raw_records_and_nothing_else(connection: Connection, take: Any) -> None:

@@ -29,11 +29,11 @@ def test_labels_are_entered_once_and_corrections_as_the_difference(connection: C
     assert rows.fetchall() == [("1.jsonl", 1, 5400.0), ("2.jsonl", 0, -1800.0)]
 
 
-def test_a_skip_takes_time_and_buys_nothing_and_a_rejection_buys(connection: Connection, take: Any) -> None:
+def test_skips_and_rejections_take_time_and_buy_nothing(connection: Connection, take: Any) -> None:
     skip = {"status": "skipped", "answer": None, "seconds": 360.0}
     take({"item_id": "bp-a", **skip}, {"item_id": "bp-b", **skip, "status": "rejected"})
     enter_labels_spent(connection, "1.jsonl")
-    assert spent(connection) == Balance("labels", "spent", items=1, hours=0.2, tokens=0, money={})
+    assert spent(connection) == Balance("labels", "spent", items=0, hours=0.2, tokens=0, money={})
 
 
 def test_an_item_is_bought_once_at_the_cost_of_its_first_shortlist(
@@ -49,15 +49,20 @@ def test_an_item_is_bought_once_at_the_cost_of_its_first_shortlist(
     )
 
 
-def test_forgetting_someone_gives_back_what_only_they_took(connection: Connection, take: Any, send_out: Any) -> None:
+def test_what_removed_records_cost_stays_spent(connection: Connection, take: Any, send_out: Any) -> None:
     send_out(1, {"bp-a": 3.0, "bp-b": 5.0}, unit="USD")
     take(*({"item_id": f"bp-{letter}", "seconds": 36.0} for letter in "ab"), {"item_id": "bp-a", "annotator": "bo"})
     enter_labels_spent(connection, "1.jsonl")
-    remove_annotator(connection, "ana")
-    enter_labels_spent(connection, "forget")
+    remove_annotator(connection, "ana", "ana")
+    enter_labels_spent(connection, "removed", "removed")
     balance = spent(connection)
     assert balance is not None
-    assert (balance.items, balance.money, balance.hours) == (1, {"USD": 3.0}, pytest.approx(0))
+    assert (balance.items, balance.money, balance.hours) == (2, {"USD": 8.0}, pytest.approx(0.02))
+    take({"item_id": "bp-b", "annotator": "bo", "seconds": 36.0})
+    enter_labels_spent(connection, "2.jsonl")
+    balance = spent(connection)
+    assert balance is not None
+    assert (balance.items, balance.money, balance.hours) == (3, {"USD": 13.0}, pytest.approx(0.03))
 
 
 def test_balances_keep_kinds_states_and_currencies_apart(connection: Connection) -> None:
@@ -76,7 +81,12 @@ def test_balances_keep_kinds_states_and_currencies_apart(connection: Connection)
 
 
 def test_what_is_left_adds_up_by_unit(connection: Connection) -> None:
-    assert left_to_plan(connection) == {}
+    assert left_to_plan(connection, "pool-a") == {}
+    for name, pool in (("sl-0001", "pool-a"), ("sl-0002", "pool-b")):
+        connection.execute(
+            "INSERT INTO shortlist VALUES (?, 1, 'run', ?, 'hard', '1', '{}', now(), 'selection')", [name, pool]
+        )
+    enter(connection, Entry(kind="labels", state="left", reference="sl-0002", amount=9.0, unit="items"))
     for amount, unit in ((0.1, "USD"), (0.2, "USD"), (-0.3, "USD"), (5.0, "items"), (-2.0, "items"), (1.5, "h")):
         enter(connection, Entry(kind="labels", state="left", reference="sl-0001", amount=amount, unit=unit))
-    assert left_to_plan(connection) == {"USD": 0.0, "h": 1.5, "items": 3.0}
+    assert left_to_plan(connection, "pool-a") == {"USD": 0.0, "h": 1.5, "items": 3.0}

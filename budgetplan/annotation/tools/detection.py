@@ -3,7 +3,9 @@
 Invariant: the tool that was asked for is used; without one, the first that recognises the content, and none is guessed.
 """
 
-from collections.abc import Sequence
+import gc
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -53,9 +55,22 @@ def read_label_file(path: Path, asked: str | None = None) -> LabelFile:
     """
     if asked is not None and asked not in TOOLS:
         raise unreadable(path, f'no format is called "{asked}".', f"Formats: {', '.join(TOOLS)}.")
-    content = read_content(path)
-    tool = TOOLS[asked] if asked else _detected(content)
-    return tool.read_labels(content)
+    with _uncollected():
+        content = read_content(path)
+        tool = TOOLS[asked] if asked else _detected(content)
+        return tool.read_labels(content)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the garbage collector, which would look through all records again and again and find none to free."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _detected(content: Content) -> Tool:

@@ -18,6 +18,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class _Number(float):
+    __slots__ = ("text",)
     text: str
 
     def __str__(self) -> str:
@@ -47,9 +48,9 @@ def is_lines(text: str) -> bool:
 def read_lines(text: str) -> Iterator[Parsed]:
     """Yield the object of every line that is not blank."""
     for place, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
+        if text := line.strip():
             try:
-                yield _object(place, _DECODER.decode(line.strip()), line)
+                yield _object(place, _DECODER.decode(text), text, line=text)
             except _BROKEN as error:
                 yield BadRecord(place, f"broken JSON: {_why(error)}: {excerpt(line)}")
 
@@ -87,7 +88,7 @@ def _elements(text: str, at: int) -> Iterator[Parsed]:
     yield from _rest(place, text, at + 1)
 
 
-def _object(place: int, value: Any, source: str) -> Parsed:
+def _object(place: int, value: Any, source: str, *, line: str | None = None) -> Parsed:
     if not isinstance(value, dict):
         return BadRecord(place, f"not an object with named fields: {excerpt(source)}")
     if _SURROGATE.search(source):
@@ -95,7 +96,7 @@ def _object(place: int, value: Any, source: str) -> Parsed:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
             return BadRecord(place, "half of a surrogate pair (\\ud800 to \\udfff) is no character: delete it")
-    return Record(place, value)
+    return Record(place, value, line)
 
 
 def _break(place: int, text: str, at: int, error: Exception) -> BadRecord:

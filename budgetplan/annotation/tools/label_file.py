@@ -6,8 +6,9 @@ Invariant: a record is either a row of `labels`, named in `bad` with its place a
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -34,8 +35,7 @@ class BadLabelError(ValueError):
     """Raised inside a reader for one record; its text becomes the `BadRecord`'s reason."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelRecord:
+class LabelRecord(NamedTuple):
     """One annotator's word on one item; the fields are those of `LABELS_SCHEMA`."""
 
     place: int
@@ -71,15 +71,19 @@ class LabelFile:
 def label_file(
     tool: str, records: Iterable[LabelRecord], bad: Iterable[BadRecord] = (), warnings: Iterable[str] = ()
 ) -> LabelFile:
-    """Put records into columns; blank ones are only counted."""
-    kept, n_blank = [], 0
+    """Put records into columns; blank ones are only counted. Records are taken one by one, and before `bad`."""
+    fields = attrgetter(*LABELS_SCHEMA.names)
+    rows, n_blank = [], 0
     for record in records:
         if record.blank:
             n_blank += 1
         else:
-            kept.append(record)
-    columns = [pa.array([getattr(record, name.name) for record in kept], name.type) for name in LABELS_SCHEMA]
-    labels = pa.table(columns, schema=LABELS_SCHEMA)
+            rows.append(fields(record))
+    columns = zip(*rows, strict=True) if rows else [()] * len(LABELS_SCHEMA)
+    labels = pa.table(
+        [pa.array(column, kind.type) for column, kind in zip(columns, LABELS_SCHEMA, strict=True)],
+        schema=LABELS_SCHEMA,
+    )
     return LabelFile(tool, labels, sorted(bad, key=lambda one: one.place), n_blank, list(warnings))
 
 

@@ -4,7 +4,7 @@ Invariant: an answer that is no text is written as JSON writes it (72, true, ["a
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +19,6 @@ from budgetplan.annotation.tools.label_file import (
     BadRecord,
     LabelFile,
     LabelRecord,
-    json_of,
     label_file,
     seconds_of,
     text_of,
@@ -65,20 +64,23 @@ class Plain:
         """Read one label per record; keys of the user's own are kept in `raw` alone."""
         if content.kind not in self.kinds:
             raise unreadable(content.path, f"its content is {content.kind}, not {self.NAME}.", "Leave --format out.")
-        records: list[LabelRecord] = []
         bad = list(content.bad)
-        for record in content.records:
-            try:
-                records.append(_label(record))
-            except BadLabelError as error:
-                bad.append(BadRecord(record.place, str(error)))
-        return label_file(self.NAME, records, bad)
+        return label_file(self.NAME, _labels(content.records, bad), bad)
 
 
 JSONL = Plain(
     "jsonl", "Fill in answer, verdict, annotator and seconds in each line of {file}.", kinds=("json-lines", "json")
 )
 PARQUET = Plain("parquet", "Fill in answer, verdict, annotator and seconds in each row of {file}.", kinds=("parquet",))
+
+
+def _labels(records: Iterable[Record], bad: list[BadRecord]) -> Iterator[LabelRecord]:
+    """Yield the labels one by one, and add to `bad` what is none."""
+    for record in records:
+        try:
+            yield _label(record)
+        except BadLabelError as error:
+            bad.append(BadRecord(record.place, str(error)))
 
 
 def _label(record: Record) -> LabelRecord:
@@ -90,7 +92,7 @@ def _label(record: Record) -> LabelRecord:
         raise BadLabelError(f"item_id {item_id!r} is no item's id, and there is no prompt: it begins with bp-")
     return LabelRecord(
         place=record.place,
-        raw=json_of(value),
+        raw=record.raw,
         item_id=item_id if has_id else None,
         prompt=prompt if isinstance(prompt, str) else None,
         shortlist_id=text_of(value.get("shortlist_id")),
@@ -104,6 +106,8 @@ def _label(record: Record) -> LabelRecord:
 
 
 def _answer(value: Any) -> str | None:
+    if isinstance(value, str):
+        return text_of(value)
     if isinstance(value, bool | list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
     if type(value) is float:  # a column of Parquet: numbers with a gap are floats there, 72 is 72.0

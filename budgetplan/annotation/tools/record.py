@@ -6,14 +6,23 @@ Invariant: `place` is where a person finds it: the line of the file, or the numb
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from budgetplan.annotation.tools.label_file import BadRecord
+from budgetplan.annotation.tools.label_file import BadRecord, json_of
 
 
 class Record(NamedTuple):
-    """A JSON object or a table's row, at its 1-based line, or its number in a JSON array or Parquet file."""
+    """A JSON object or a table's row, at its 1-based line, or its number in a JSON array or Parquet file.
+
+    `line` is the text that an object of JSON Lines was read from.
+    """
 
     place: int
     value: dict[str, Any]
+    line: str | None = None
+
+    @property
+    def raw(self) -> str:
+        """The record as JSON, in the words of the file where it is JSON Lines."""
+        return self.line or json_of(self.value)
 
 
 Parsed = Record | BadRecord

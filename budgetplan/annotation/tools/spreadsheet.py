@@ -33,12 +33,12 @@ from budgetplan.errors import LabelError
 NAME = "spreadsheet"
 HOW_TO_OPEN = (
     "Open {file} in Excel or LibreOffice with the columns item_id and answer formatted as Text, fill it in, "
-    "and save it as CSV UTF-8."
+    "and save it as CSV UTF-8; verdict is ok, ambiguous or unanswerable."
 )
 
 _TO_FILL = ("answer", "verdict", "annotator", "minutes", "notes")
 _TIME_UNITS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0}
-_READ = ("item_id", "shortlist_id", "prompt", *_TO_FILL, "seconds", "hours", "labeled_at", "date")
+_READ = ("item_id", "shortlist_id", "prompt", *_TO_FILL, "seconds", "hours", "labeled_at")
 _ERROR = re.compile(r"#(NAME\?|VALUE!|REF!|DIV/0!|NUM!|NULL!|N/A|#+)")
 _MONTH = (
     "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mrz|mai|okt|dez|janv|févr|mars|avr|juin|juil|août|sept|déc"
@@ -138,7 +138,7 @@ def _label(record: Record, columns: Mapping[str, str], delimiter: str) -> LabelR
         answer=_answer(cells),
         verdict=verdict_of(cells.get("verdict")),
         seconds=_seconds(cells, delimiter),
-        labeled_at=time_of(cells.get("labeled_at") or cells.get("date")),
+        labeled_at=time_of(cells.get("labeled_at")),
     )
 
 

@@ -17,7 +17,8 @@ VALUES = [
 
 def sorted_out(parsed):
     parsed = list(parsed)
-    return [one for one in parsed if isinstance(one, Record)], [one for one in parsed if isinstance(one, BadRecord)]
+    records = [(one.place, one.value) for one in parsed if isinstance(one, Record)]
+    return records, [one for one in parsed if isinstance(one, BadRecord)]
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -96,19 +97,27 @@ def test_lines_cut_anywhere_keep_their_whole_lines():
 
 @pytest.mark.parametrize("number", ["0.50", "1e3", "72.0", "12345678901234567890.5", "-0.0", "1E400", "007.0"[2:]])
 def test_a_number_is_shown_as_it_was_written(number):
-    (record,), _ = sorted_out(read_document(f'[{{"answer": {number}}}]'))
+    (record,) = read_document(f'[{{"answer": {number}}}]')
     assert str(record.value["answer"]) == f"{record.value['answer']}" == number
     assert float(json.loads(json_of(record.value))["answer"]) == float(number)
 
 
+def test_a_line_is_kept_in_its_own_words():
+    line = '{"answer": 0.50, "note": "\\u00e9"}'
+    (of_line,) = read_lines(f"  {line}\r\n")
+    (of_document,) = read_document(f"[{line}]")
+    assert of_line.raw == line
+    assert json.loads(of_document.raw) == {"answer": 0.5, "note": "é"}
+
+
 def test_what_pandas_writes_for_nothing_is_null_and_infinity_is_kept():
-    (record,), _ = sorted_out(read_lines('{"a": NaN, "b": -Infinity}'))
+    (record,) = read_lines('{"a": NaN, "b": -Infinity}')
     assert record.value == {"a": None, "b": "-Infinity"}
 
 
 def test_text_that_cannot_be_stored_is_bad():
     records, bad = sorted_out(read_document('[{"a": "\\ud83d\\ude00"}, {"a": "\\ud83d"}, {"a": "\\\\ud83d"}]'))
-    assert [record.value["a"] for record in records] == ["\U0001f600", "\\ud83d"]
+    assert [value["a"] for _, value in records] == ["\U0001f600", "\\ud83d"]
     assert [one.place for one in bad] == [2]
     assert "surrogate" in bad[0].reason
 
