@@ -20,6 +20,7 @@ from budgetplan.records import Message, Progress, item_id_of
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
 from budgetplan.steps.people import under_pseudonyms, use_pseudonyms, uses_pseudonyms
 from budgetplan.store.adjudications import Disagreement, disagreements, reopen_contradictions
+from budgetplan.store.annotators import removed_people
 from budgetplan.store.connection import Store
 from budgetplan.store.labels import (
     LabelSource,
@@ -27,7 +28,6 @@ from budgetplan.store.labels import (
     changes,
     first_name,
     never_asked_for,
-    removed_people,
     still_missing,
     unknown_items,
     watch_changes,

@@ -11,8 +11,8 @@ from budgetplan.annotation.people import is_pseudonym, pseudonym, without_names
 from budgetplan.errors import LabelError, StoreError
 from budgetplan.records import Progress
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
+from budgetplan.store.annotators import annotators, remove_annotator, rename_annotators
 from budgetplan.store.connection import Store
-from budgetplan.store.labels import annotators, remove_annotator, rename_annotators
 from budgetplan.store.ledger import enter_labels_spent
 
 

@@ -10,8 +10,9 @@ from budgetplan.selection.cost_model import CostModel
 from budgetplan.steps.pricing import measured_costs
 from budgetplan.steps.upkeep import finish_deciding
 from budgetplan.store.adjudications import Disagreement, disagreements, states
+from budgetplan.store.annotators import AnnotatorRow, annotators
 from budgetplan.store.connection import Store
-from budgetplan.store.labels import AnnotatorRow, annotators, label_votes, still_missing
+from budgetplan.store.labels import label_votes, still_missing
 from budgetplan.store.ledger import Balance, balances, left_to_plan
 from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun, all_runs

@@ -14,7 +14,7 @@ from budgetplan.store.adjudications import (
     reopen_contradictions,
     states,
 )
-from budgetplan.store.labels import remove_annotator
+from budgetplan.store.annotators import remove_annotator
 
 Connection = duckdb.DuckDBPyConnection
 PEOPLE = ("ana", "bo", "cy", "di")

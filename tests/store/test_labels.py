@@ -5,17 +5,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from budgetplan.store.labels import (
-    annotators,
-    first_name,
-    item_seconds,
-    label_votes,
-    never_asked_for,
-    remove_annotator,
-    rename_annotators,
-    still_missing,
-    unknown_items,
-)
+from budgetplan.store.annotators import annotators, remove_annotator, rename_annotators
+from budgetplan.store.labels import first_name, item_seconds, label_votes, never_asked_for, still_missing, unknown_items
 from budgetplan.store.shortlists import recall_items
 
 A = {"item_id": "bp-a"}

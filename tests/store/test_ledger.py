@@ -3,7 +3,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from budgetplan.store.labels import remove_annotator
+from budgetplan.store.annotators import remove_annotator
 from budgetplan.store.ledger import Balance, Entry, balances, enter, enter_labels_spent, left_to_plan
 
 Connection = duckdb.DuckDBPyConnection
