@@ -5,7 +5,6 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from budgetplan.store.annotators import annotators, remove_annotator, rename_annotators
 from budgetplan.store.labels import first_name, item_seconds, label_votes, never_asked_for, still_missing, unknown_items
 from budgetplan.store.shortlists import recall_items
 
@@ -94,14 +93,6 @@ def test_only_what_was_decided_of_changed_items_is_forgotten(connection: Connect
         assert connection.execute(f"SELECT item_id FROM {table}").fetchall() == [("bp-b",)]
 
 
-def test_the_removed_stay_out(connection: Connection, take: Any) -> None:
-    take(A, A | {"annotator": "bo"})
-    assert remove_annotator(connection, "ana", "ana") == 1
-    assert remove_annotator(connection, "nobody", "nobody") == 0
-    assert take(A, A | {"annotator": "nobody"}) == {("bp-a", "nobody"): "new"}
-    assert [row[1] for row in holds(connection)] == ["bo", "nobody"]
-
-
 def test_a_file_is_known_by_its_first_name(connection: Connection, take: Any) -> None:
     take(A, sha256="digest")
     take(A, sha256="digest")
@@ -135,19 +126,6 @@ def test_votes_are_answers_of_items_with_two_annotators_equal_ones_as_one(connec
     ]
 
 
-def test_annotators_are_counted_timed_and_compared_with_what_was_decided(connection: Connection, take: Any) -> None:
-    take(
-        *({"item_id": f"bp-{n}", "seconds": float(10 * n)} for n in range(3)),
-        *({"item_id": f"bp-{n}", "annotator": "bo", "answer": "5"} for n in range(2)),
-        {"item_id": "bp-2", "annotator": "bo", "status": "skipped", "answer": None, "seconds": 1.0},
-    )
-    connection.execute("""INSERT INTO adjudicated VALUES ('bp-0', 'majority', '4', 2, 1, false),
-        ('bp-1', 'majority', '5', 2, 1, false), ('bp-2', 'agreed', '4', 1, 1, false)""")
-    found = [(row.annotator, row.n_labels, row.n_skipped, row.median_seconds) for row in annotators(connection)]
-    assert found == [("ana", 3, 0, 10.0), ("bo", 2, 1, None)]
-    assert [row.agreement for row in annotators(connection)] == [0.5, 0.5]
-
-
 def test_an_items_time_is_what_its_labels_took_together(connection: Connection, take: Any) -> None:
     for row, name in enumerate(("bp-b", "bp-a", "bp-c"), start=1):
         connection.execute("INSERT INTO pool_item VALUES ('pool', ?, ?, [], [], '{}')", [name, row])
@@ -155,12 +133,3 @@ def test_an_items_time_is_what_its_labels_took_together(connection: Connection, 
     take(*(A | {"annotator": str(number), "seconds": seconds} for number, seconds in enumerate(times)))
     take(SKIP | {"item_id": "bp-b", "seconds": 3.0})
     assert item_seconds(connection, "pool").to_pylist() == [None, 125.0, None]
-
-
-def test_renaming_changes_names_and_raw_records_and_nothing_else(connection: Connection, take: Any) -> None:
-    take(A, A | {"annotator": "bo", "answer": "5"})
-    before = connection.execute("SELECT answer, place, arrival FROM label ORDER BY ALL").fetchall()
-    rename_annotators(connection, {"ana": "a1", "bo": "b1"}, lambda raw: raw.upper())
-    assert [row[1] for row in holds(connection)] == ["a1", "b1"]
-    assert connection.execute("SELECT raw FROM label WHERE annotator = 'a1'").fetchall() == [('{"ITEM_ID": "BP-A"}',)]
-    assert connection.execute("SELECT answer, place, arrival FROM label ORDER BY ALL").fetchall() == before
