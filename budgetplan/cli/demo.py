@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from budgetplan.cli import options as o
 from budgetplan.cli.app import app
 from budgetplan.errors import ConfigError
+
+if TYPE_CHECKING:
+    from budgetplan.project import Project
+    from budgetplan.steps.shortlist import Shortlisted
 
 
 @app.command(epilog="Example: budgetplan demo --folder try-it")
@@ -26,65 +30,28 @@ def demo(
     With a small model that comes along, a minute or two on any machine: probe and shortlist 1,000 prompts with known
     answers; then 400 without, which two simulated annotators label.
     """
-    from budgetplan.cli.documents import plain, print_json
-    from budgetplan.cli.labelling import show_exported, show_ingest
-    from budgetplan.cli.ranking import shortlist_document, show_shortlist
-    from budgetplan.cli.screens import show_probe
+    from budgetplan.cli.documents import print_json
+    from budgetplan.cli.ranking import shortlist_document
     from budgetplan.cli.session import opened
-    from budgetplan.cli.standing import show_status
-    from budgetplan.demo.annotators import write_export
-    from budgetplan.demo.files import demo_settings, write_demo_pool
+    from budgetplan.demo.files import demo_settings
 
+    screen, settings = _Screen(silent=as_json), {"engine": engine, **demo_settings()}
+    with opened(log_file, db=_fresh(folder, "demo.duckdb"), **settings) as (project, _):
+        chosen = _with_answers(project, folder, screen)
+    with opened(log_file, db=_fresh(folder, "unanswered.duckdb"), **settings) as (project, _):
+        labelled = _without_answers(project, folder, screen)
+    if as_json:
+        print_json({**shortlist_document(chosen), "unanswered": labelled})
+
+
+def _fresh(folder: Path, name: str) -> Path:
+    """A store that is not there yet: the demo is played from the start, every time."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        pool = write_demo_pool(folder / "pool.jsonl")
-        unanswered = write_demo_pool(folder / "unanswered.jsonl", n=400, seed=1, answers=False)
+        (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"--folder {folder} cannot be written: {error.strerror}.", hint="Name another.") from error
-    screen = _Screen(silent=as_json)
-    with opened(log_file, db=folder / "demo.duckdb", engine=engine, **demo_settings()) as (project, _):
-        screen.say(f"$ budgetplan probe {pool} --db {folder / 'demo.duckdb'}")
-        screen.show(show_probe, project.probe(pool))
-        screen.say(
-            f"$ budgetplan shortlist --budget 10% --out {folder / 'shortlist.csv'} --db {folder / 'demo.duckdb'}"
-        )
-        chosen = project.shortlist("10%", out=folder / "shortlist.csv", force=True)
-        screen.show(show_shortlist, chosen)
-    db = folder / "unanswered.duckdb"
-    db.unlink(missing_ok=True)  # labels are played through from the start
-    with opened(log_file, db=db, engine=engine, **demo_settings()) as (project, _):
-        screen.say(f"$ budgetplan probe {unanswered} --db {db}")
-        screen.show(show_probe, project.probe(unanswered))
-        screen.say(
-            f"$ budgetplan shortlist --budget 20% --format label-studio --out {folder / 'to-label.csv'} --db {db}"
-        )
-        out = project.shortlist("20%", tool="label-studio", out=folder / "to-label.csv", force=True)
-        screen.show(show_shortlist, out)
-        assert out.files is not None
-        export = write_export(out.files.annotators[0], folder / "export.json")
-        screen.say(
-            f"(two simulated annotators label it; their export is {export})\n$ budgetplan ingest {export} --db {db}"
-        )
-        ingested = project.ingest([export])
-        screen.show(show_ingest, ingested)
-        screen.say(f"$ budgetplan status --db {db}")
-        status = project.status()
-        screen.show(show_status, status)
-        screen.say(f"$ budgetplan export --for trl --out {folder / 'train.parquet'} --db {db}")
-        exported = project.export("trl", out=folder / "train.parquet", force=True)
-        screen.show(show_exported, exported)
-    if as_json:
-        print_json(
-            {
-                **shortlist_document(chosen),
-                "unanswered": {
-                    "shortlist": shortlist_document(out),
-                    "ingest": {name: value for name, value in plain(ingested).items() if name != "changes"},
-                    "status": plain(status),
-                    "export": plain(exported),
-                },
-            }
-        )
+    return folder / name
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +69,54 @@ class _Screen:
     def show(self, shown: Callable[..., None], report: Any) -> None:
         if not self.silent:
             shown(report, as_json=False)
+
+
+def _with_answers(project: "Project", folder: Path, screen: _Screen) -> "Shortlisted":
+    """The paper's setting: every answer is known beforehand."""
+    from budgetplan.cli.ranking import show_shortlist
+    from budgetplan.cli.screens import show_probe
+    from budgetplan.demo.files import write_demo_pool
+
+    pool, table, db = write_demo_pool(folder / "pool.jsonl"), folder / "shortlist.csv", project.settings.db
+    screen.say(f"$ budgetplan probe {pool} --db {db}")
+    screen.show(show_probe, project.probe(pool))
+    screen.say(f"$ budgetplan shortlist --budget 10% --out {table} --db {db}")
+    chosen = project.shortlist("10%", out=table, force=True)
+    screen.show(show_shortlist, chosen)
+    return chosen
+
+
+def _without_answers(project: "Project", folder: Path, screen: _Screen) -> dict[str, Any]:
+    """The user's setting: answers are what is bought; returns the reports for a document."""
+    from budgetplan.cli.documents import plain
+    from budgetplan.cli.labelling import show_exported, show_ingest
+    from budgetplan.cli.ranking import shortlist_document, show_shortlist
+    from budgetplan.cli.screens import show_probe
+    from budgetplan.cli.standing import show_status
+    from budgetplan.demo.annotators import write_export
+    from budgetplan.demo.files import write_demo_pool
+
+    pool = write_demo_pool(folder / "unanswered.jsonl", n=400, seed=1, answers=False)
+    table, train, db = folder / "to-label.csv", folder / "train.parquet", project.settings.db
+    screen.say(f"$ budgetplan probe {pool} --db {db}")
+    screen.show(show_probe, project.probe(pool))
+    screen.say(f"$ budgetplan shortlist --budget 20% --format label-studio --out {table} --db {db}")
+    chosen = project.shortlist("20%", tool="label-studio", out=table, force=True)
+    screen.show(show_shortlist, chosen)
+    assert chosen.files is not None
+    export = write_export(chosen.files.annotators[0], folder / "export.json")
+    screen.say(f"(two simulated annotators label it; their export is {export})\n$ budgetplan ingest {export} --db {db}")
+    ingested = project.ingest([export])
+    screen.show(show_ingest, ingested)
+    screen.say(f"$ budgetplan status --db {db}")
+    status = project.status()
+    screen.show(show_status, status)
+    screen.say(f"$ budgetplan export --for trl --out {train} --db {db}")
+    exported = project.export("trl", out=train, force=True)
+    screen.show(show_exported, exported)
+    return {
+        "shortlist": shortlist_document(chosen),
+        "ingest": {name: value for name, value in plain(ingested).items() if name != "changes"},
+        "status": plain(status),
+        "export": plain(exported),
+    }

@@ -1,7 +1,7 @@
 """`budgetplan ingest`."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -12,10 +12,7 @@ from budgetplan.cli.app import app
 @app.command(epilog="Example: budgetplan ingest export.json")
 def ingest(
     files: Annotated[list[Path], typer.Argument(help="What the annotation tool exported, one or several files.")],
-    tool: Annotated[
-        Literal["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"] | None,
-        typer.Option("--format", "-f", help="The tool that wrote them. [default: found from the content]"),
-    ] = None,
+    tool: o.ExportFormat = None,
     annotator: Annotated[
         str | None, typer.Option("--annotator", help="Whose labels these are, where a row does not say.")
     ] = None,

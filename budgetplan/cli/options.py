@@ -55,7 +55,9 @@ CostPerItem = Annotated[
     str | None,
     typer.Option("--cost-per-item", help="One cost for all: 5min, 4usd; or measured: the annotators' times."),
 ]
-ToolFormat = Annotated[
-    Literal["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"],
-    typer.Option("--format", "-f", help="The annotators' tool."),
+Tool = Literal["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"]
+ToolFormat = Annotated[Tool, typer.Option("--format", "-f", help="The annotators' tool.")]
+ExportFormat = Annotated[
+    Tool | None,
+    typer.Option("--format", "-f", help="The tool that wrote them. [default: found from the content]"),
 ]
