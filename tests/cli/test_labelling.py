@@ -3,10 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import Result
+
+from budgetplan.annotation.tools.detection import TOOLS
+from budgetplan.cli import options
 
 Run = Callable[..., Result]
 
@@ -263,3 +266,7 @@ def test_what_looks_like_markup_is_shown_as_it_is(run: Run) -> None:
     assert "[s]train.parquet exists" in refusal(run("export", "--for", "trl", "--out", "[s]train.parquet"))
     assert "1 records of bo" in run("forget", "bo").stdout
     assert "2 records of [red]ana[/] removed." in run("forget", "[red]ana[/]").stdout
+
+
+def test_every_tool_can_be_named() -> None:
+    assert get_args(options.Tool) == tuple(TOOLS)
