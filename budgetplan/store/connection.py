@@ -21,8 +21,8 @@ DISK_FAILURES = (
     duckdb.OutOfMemoryException,
     duckdb.TransactionException,  # a commit that could not be written
 )
-LOCK_PATIENCE_SECONDS = 2.0
-"""Operations on the store are short, so a lock is waited for this long before it becomes an error."""
+LOCK_PATIENCE_SECONDS = 12.0
+"""A lock is waited for this long before it becomes an error: the longest operation, a solver's, takes up to ten."""
 
 
 class Store:
