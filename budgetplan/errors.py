@@ -69,3 +69,8 @@ class NothingToDo(BudgetplanError):
 
 class Interrupted(BudgetplanError):
     """The user stopped a command; what was finished is stored."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number and its noun for a message: 1 item, 2,000 items."""
+    return f"{number:,} {noun}" + "s" * (number != 1)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
 from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdout_console
+from budgetplan.errors import counted
 
 if TYPE_CHECKING:
     from budgetplan.steps.another_look import LookedAgain
@@ -42,7 +43,7 @@ def show_ingest(report: "IngestReport", *, as_json: bool) -> None:
     if report.disagreements:
         contradicting = sum(item.known is not None for item in report.disagreements)
         known = f", {contradicting:,} of them with an answer known beforehand" if contradicting else ""
-        say(f"Annotators differ on {len(report.disagreements):,} items{known}.")
+        say(f"Annotators differ on {counted(len(report.disagreements), 'item')}{known}.")
     say_next(next_command)
 
 
@@ -52,7 +53,7 @@ def _of(report: "IngestReport", change: str) -> list[dict[str, str]]:
 
 
 def _file_line(file: "FileReport") -> str:
-    parts = [f"{file.n_labels:,} labels"]
+    parts = [counted(file.n_labels, "label")]
     if file.n_blank:
         parts.append(f"{file.n_blank:,} not labelled yet")
     if file.bad:
@@ -64,7 +65,8 @@ def _show_amiss(report: "IngestReport") -> None:
     if report.unknown:
         first = report.unknown[0]
         where = f"the first: {first.file}:{first.place}, {first.item}"
-        show_warnings([f"{len(report.unknown):,} labels are for items of no pool here and were left out ({where})."])
+        left_out = counted(len(report.unknown), "label")
+        show_warnings([f"{left_out} for items of no pool here were left out ({where})."])
     if report.unasked:
         named = ", ".join(report.unasked[:3])
         show_warnings([f"{len(report.unasked):,} labelled items were on no shortlist ({named} …); they were taken."])
@@ -74,8 +76,9 @@ def _show_amiss(report: "IngestReport") -> None:
 
 def _decided_line(decided: "Decided", n_runs: int) -> str:
     lost = f", gone for {decided.n_gold_lost:,}" if decided.n_gold_lost else ""
-    again = f"; the stored samples of {n_runs} run{'s' * (n_runs != 1)} were judged by them" if n_runs else ""
-    return f"Decided {decided.n_items:,} items: answers new or changed for {decided.n_gold_changed:,}{lost}{again}."
+    again = f"; the stored samples of {counted(n_runs, 'run')} were judged by them" if n_runs else ""
+    items = counted(decided.n_items, "item")
+    return f"Decided {items}: answers new or changed for {decided.n_gold_changed:,}{lost}{again}."
 
 
 def show_disagreements(items: "Sequence[Disagreement]", *, as_json: bool) -> None:
@@ -107,7 +110,10 @@ def show_looked_again(made: "LookedAgain", *, as_json: bool) -> None:
     if as_json:
         print_json({**plain(made), "next": "budgetplan ingest FILE"})
         return
-    say(f"{made.shortlist_id}: {made.n_items:,} items for another look; the labels that come back for it decide alone.")
+    say(
+        f"{made.shortlist_id}: {counted(made.n_items, 'item')} for another look; "
+        "the labels that come back for it decide alone."
+    )
     say(f"For you:            {made.files.table}")
     say(f"For the annotators: {', '.join(map(str, made.files.annotators))}. {made.files.how_to_open}")
     say_next("budgetplan ingest FILE")
@@ -118,7 +124,7 @@ def show_recalled(recalled: "Recalled", *, as_json: bool) -> None:
     if as_json:
         print_json({**plain(recalled), "next": "budgetplan shortlist"})
         return
-    say(f"{len(recalled.item_ids):,} items of {recalled.shortlist_id} taken back; they can be chosen again.")
+    say(f"{counted(len(recalled.item_ids), 'item')} of {recalled.shortlist_id} taken back, to be chosen again.")
     say_next("budgetplan shortlist")
 
 
@@ -127,7 +133,7 @@ def show_forgotten(forgotten: "Forgotten", *, as_json: bool) -> None:
     if as_json:
         print_json({**plain(forgotten), "next": "budgetplan status"})
         return
-    say(f"{forgotten.n_records:,} records of {forgotten.annotator} removed.")
+    say(f"{counted(forgotten.n_records, 'record')} of {forgotten.annotator} removed.")
     say(_decided_line(forgotten.rescored.decided, forgotten.rescored.n_runs))
     say_next("budgetplan status")
 
@@ -139,7 +145,7 @@ def show_exported(exported: "Exported", *, as_json: bool) -> None:
         return
     left_out = f"; {exported.n_unusable:,} called ambiguous or unanswerable left out" if exported.n_unusable else ""
     say(
-        f"Wrote {exported.n_items:,} items to {exported.path} for {exported.target}: answers from labels "
+        f"Wrote {counted(exported.n_items, 'item')} to {exported.path} for {exported.target}: answers from labels "
         f"{exported.n_from_labels:,}, known beforehand {exported.n_from_pool:,}{left_out}."
     )
     say_next("budgetplan status")

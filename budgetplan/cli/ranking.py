@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
 from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdout_console
+from budgetplan.errors import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -132,7 +133,7 @@ def _show_histogram(standing: "Standing") -> None:
 def _show_items(table: "pa.Table") -> None:
     from rich.table import Table
 
-    shown = Table("rank", "item_id", "id", "K", "p̂", "90 % interval", "learnable", "score", "source", box=None)
+    shown = Table("rank", "item_id", "id", "judged", "p̂", "90 % interval", "learnable", "score", "source", box=None)
     for row in table.to_pylist():
         interval = f"{row['p_low']:.2f}-{row['p_high']:.2f}" if row["p_low"] is not None else "-"
         add_row(
@@ -163,9 +164,8 @@ def _choice_line(shortlisted: "Shortlisted") -> str:
         asides.append(f"{shortlisted.n_taken:,} of them bought or out already")
     pool = f"{choice.n_pool:,} items" + (f" ({', '.join(asides)})" if asides else "")
     spent = "" if choice.unit == "items" else f", {shortlisted.spent:,.2f} {choice.unit}"
-    text = (
-        f"Policy {choice.policy}, budget {choice.budget.text} of {pool}: {shortlisted.table.num_rows:,} items{spent}."
-    )
+    items = counted(shortlisted.table.num_rows, "item")
+    text = f"Policy {choice.policy}, budget {choice.budget.text} of {pool}: {items}{spent}."
     if choice.exhausted:
         text += f" That is every item the policy can rank ({choice.n_candidates:,}); budget is left."
     return text
@@ -221,12 +221,17 @@ def _show_solver(choice: "Choice") -> None:
         say(f"Solver: {solver.status}, {exact}, {solver.seconds:.1f} s.")
 
 
+def _cost(row: "PolicyRow") -> str:
+    if not row.items:
+        return "can rank nothing here"
+    return counted(row.items, "item") if row.unit == "items" else f"{row.spent:,.2f} {row.unit}"
+
+
 def _show_comparison(rows: "list[PolicyRow]", choice: "Choice") -> None:
     from rich.table import Table
 
     table = Table("policy", "items", "mean p̂", "expected learnable", "cost", "shared", box=None)
     for row in rows:
-        unit = "items" if row.unit == "items" else row.unit
         mark = "→ " if row.policy == choice.policy else "  "
         add_row(
             table,
@@ -234,7 +239,7 @@ def _show_comparison(rows: "list[PolicyRow]", choice: "Choice") -> None:
             f"{row.items:,}",
             _or_dash(row.mean_p_hat, ".3f"),
             _or_dash(row.mean_learnable, ".3f"),
-            f"{row.spent:,.2f} {unit}" if unit != "items" else f"{row.items:,} items",
+            _cost(row),
             f"{row.shared:,}",
         )
     stdout_console().print(table)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from budgetplan.cli.documents import plain, print_json
 from budgetplan.cli.ranking import cost_model_line
 from budgetplan.cli.terminal import add_row, say, say_next, stdout_console
+from budgetplan.errors import counted
 
 if TYPE_CHECKING:
     from budgetplan.steps.status import LabelsStatus, Status
@@ -59,7 +60,7 @@ def _shortlist_line(made: "ShortlistRow") -> str:
     since = [
         f"{count:,} {what}" for count, what in ((made.n_labelled, "labelled"), (made.n_recalled, "recalled")) if count
     ]
-    line = f"{made.shortlist_id}: {made.n_items:,} items, {made.policy}, {made.budget}, from {made.run_id}"
+    line = f"{made.shortlist_id}: {counted(made.n_items, 'item')}, {made.policy}, {made.budget}, from {made.run_id}"
     return f"{line}; {', '.join(since)}" if since else line
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from budgetplan.annotation.tools.detection import read_label_file
 from budgetplan.annotation.tools.label_file import BadRecord, LabelFile
-from budgetplan.errors import LabelError
+from budgetplan.errors import LabelError, counted
 from budgetplan.records import Message, Progress, item_id_of
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
 from budgetplan.steps.people import under_pseudonyms, use_pseudonyms, uses_pseudonyms
@@ -148,7 +148,7 @@ def _refuse_bad(files: Sequence[tuple[Path, list[BadRecord]]], choices: IngestCh
     if bad and not choices.skip_bad:
         more = f" (and {len(bad) - NAMED} more)" if len(bad) > NAMED else ""
         raise LabelError(
-            f"{len(bad)} records cannot be read, and nothing was stored: {'; '.join(bad[:NAMED])}{more}.",
+            f"{counted(len(bad), 'record')} cannot be read, and nothing was stored: {'; '.join(bad[:NAMED])}{more}.",
             hint="Mend them, or take the good records alone: the same command with --skip-bad",
         )
 
@@ -157,6 +157,7 @@ def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices)
     """Name the item and the annotator of every record, and set apart what is for no item of the store."""
     source = LabelSource(_sha256(path), path.name, file.tool)
     labels = _with(file.labels, "item_id", _item_ids(file.labels))
+    file = replace(file, warnings=[*file.warnings, *_said_twice(labels)])
     n_nameless = labels["annotator"].null_count
     if n_nameless:
         owner = choices.annotator or _owner(store, source)
@@ -178,6 +179,17 @@ def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices)
 def _under_pseudonyms(store: Store, file: _Incoming) -> _Incoming:
     source = replace(file.source, name=file.source.sha256[:12])  # a file's name may be a person's
     return replace(file, source=source, labels=under_pseudonyms(store, file.labels))
+
+
+def _said_twice(labels: pa.Table) -> list[str]:
+    """Warn of items to which one annotator gives two different answers in one file."""
+    given = labels.filter(pc.is_valid(labels["answer"])).group_by(["item_id", "annotator"])
+    answers = given.aggregate([("answer", "count_distinct")])
+    twice = answers.filter(pc.greater(answers["answer_count_distinct"], 1))["item_id"]
+    if not len(twice):
+        return []
+    items = counted(len(twice), "item")
+    return [f"one annotator gives two different answers to {items} ({twice[0].as_py()} …); the last one holds."]
 
 
 def _owner(store: Store, source: LabelSource) -> str:
@@ -220,7 +232,7 @@ def _refuse_strangers(incoming: Sequence[_Incoming]) -> None:
     for file in incoming:
         if file.unknown and not file.labels.num_rows and not file.n_removed:
             raise LabelError(
-                f"{file.unknown[0].file}: none of its {len(file.unknown)} labels is for an item of this store "
+                f"{file.unknown[0].file}: not one of its labels ({len(file.unknown):,}) is for an item of this store "
                 f"(the first is for {file.unknown[0].item}), and nothing was stored.",
                 hint="Name the store it belongs to: --db other.duckdb",
             )

@@ -120,9 +120,20 @@ def _locked(path: Path, error: duckdb.Error) -> StoreLocked:
 
 def _unopenable(path: Path, error: duckdb.Error) -> StoreError:
     reason = str(error).splitlines()[0]
+    if path.is_file() and not _is_duckdb(path):
+        return StoreError(f"{path} is no DuckDB file.", hint="Name the store: --db budgetplan.duckdb")
     return StoreError(
         f"the store {path} cannot be opened: {reason}", hint="Name another file with --db, or move this one away."
     )
+
+
+def _is_duckdb(path: Path) -> bool:
+    """Whether a file begins as DuckDB's do; one that cannot be read may."""
+    try:
+        with path.open("rb") as stream:
+            return stream.read(12)[8:] == b"DUCK"
+    except OSError:
+        return True
 
 
 @contextmanager

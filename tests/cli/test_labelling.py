@@ -110,7 +110,7 @@ def test_bad_records_are_named_and_left_out_only_if_told(asked: Run) -> None:
     assert "labels.jsonl:2: broken JSON" in refusal(asked("ingest", path))
     assert "--skip-bad" in refusal(asked("ingest", path))
     shown = asked("ingest", path, "--skip-bad")
-    assert "labels.jsonl: jsonl, 1 labels, 1 bad." in shown.stdout
+    assert "labels.jsonl: jsonl, 1 label, 1 bad." in shown.stdout
     assert "labels.jsonl:2 left out: broken JSON" in shown.stderr.replace("\n", " ")
 
 
@@ -136,13 +136,13 @@ def test_help_shows_how_labels_come_back(run: Run) -> None:
 def test_disagreements_are_shown_and_go_out_once_more(asked: Run) -> None:
     (item, *_) = out()
     shown = asked("ingest", back("both.jsonl", (item, "ana", "7"), (item, "bo", "8")))
-    assert "Annotators differ on 1 items." in shown.stdout
+    assert "Annotators differ on 1 item." in shown.stdout
     assert last_line(shown) == "Next: budgetplan status --disagreements"
     shown = asked("status", "--disagreements")
     assert "ana: 7; bo: 8" in shown.stdout
     assert (shown.exit_code, last_line(shown)) == (0, "Next: budgetplan shortlist --disagreements")
     shown = asked("shortlist", "--disagreements", "--format", "jsonl")
-    assert "sl-0002: 1 items for another look" in shown.stdout
+    assert "sl-0002: 1 item for another look" in shown.stdout
     assert "sl-0002.annotators.jsonl" in shown.stdout
     assert (shown.exit_code, last_line(shown)) == (0, "Next: budgetplan ingest FILE")
     assert json.loads(Path("sl-0002.annotators.jsonl").read_text())["item_id"] == item
@@ -169,7 +169,7 @@ def test_where_nobody_disagrees_there_is_nothing_to_look_at(asked: Run) -> None:
 def test_recall_takes_back_what_is_out(asked: Run) -> None:
     first, *rest = out()
     shown = asked("recall", "sl-0001", first)
-    assert "1 items of sl-0001 taken back; they can be chosen again." in shown.stdout
+    assert "1 item of sl-0001 taken back, to be chosen again." in shown.stdout
     assert (shown.exit_code, last_line(shown)) == (0, "Next: budgetplan shortlist")
     said = document(asked("recall", "sl-0001", "--json"))
     assert sorted(said["item_ids"]) == sorted(rest)
@@ -187,7 +187,7 @@ def test_recall_of_what_is_not_out_is_refused(asked: Run) -> None:
 def test_forget_removes_one_persons_records(asked: Run) -> None:
     disagree(asked)
     shown = asked("forget", "bo")
-    assert "1 records of bo removed." in shown.stdout
+    assert "1 record of bo removed." in shown.stdout
     assert (shown.exit_code, last_line(shown)) == (0, "Next: budgetplan status")
     assert asked("status", "--disagreements").stdout.startswith("Annotators disagree on nothing.")
     assert "The annotators are: ana." in refusal(asked("forget", "cy"))
@@ -264,7 +264,7 @@ def test_what_looks_like_markup_is_shown_as_it_is(run: Run) -> None:
     assert "bp-[/]" in refusal(run("recall", "sl-0001", "bp-[/]"))
     assert "[s]train.parquet" in run("export", "--for", "trl", "--out", "[s]train.parquet").stdout
     assert "[s]train.parquet exists" in refusal(run("export", "--for", "trl", "--out", "[s]train.parquet"))
-    assert "1 records of bo" in run("forget", "bo").stdout
+    assert "1 record of bo" in run("forget", "bo").stdout
     assert "2 records of [red]ana[/] removed." in run("forget", "[red]ana[/]").stdout
 
 

@@ -166,7 +166,7 @@ def test_another_projects_file_is_refused_and_a_few_strangers_are_left_out(asked
     stranger = label("bp-00000000000000aa")
     refused = budgetplan("ingest", write_labels("other.jsonl", stranger))
     assert refused.exit_code == 1
-    assert "none of its 1 labels is for an item of this store" in refused.stderr
+    assert "not one of its labels (1) is for an item of this store" in refused.stderr
     assert "--db" in refused.stderr
     assert history(asked) == set()
     taken = budgetplan("ingest", write_labels("mixed.jsonl", label(items_of(asked)["q0"]), stranger))
@@ -204,7 +204,7 @@ def test_a_half_written_file_goes_in_only_as_far_as_the_user_says(asked: Project
     place = 3 if name.endswith(".csv") else 2
     refused = budgetplan("ingest", name)
     assert refused.exit_code == 1
-    assert f"1 records cannot be read, and nothing was stored: {name}:{place}: " in refused.stderr
+    assert f"1 record cannot be read, and nothing was stored: {name}:{place}: " in refused.stderr
     assert "--skip-bad" in refused.stderr
     assert history(asked) == set()
     taken = budgetplan("ingest", name, "--skip-bad")

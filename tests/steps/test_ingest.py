@@ -218,13 +218,20 @@ def test_bad_records_stop_all_or_are_named_and_left_out(unanswered: Project, tmp
 
 def test_strangers_are_left_out_and_another_projects_file_is_refused(unanswered: Project, tmp_path: Path) -> None:
     stranger = {"item_id": "bp-00000000000000aa", "annotator": "ana", "answer": "1"}
-    with pytest.raises(LabelError, match="none of its 1 labels is for an item of this store"):
+    with pytest.raises(LabelError, match=r"not one of its labels \(1\) is for an item of this store"):
         unanswered.ingest([write_labels(tmp_path / "other.jsonl", [stranger])])
     ours = {"item_id": item_of(unanswered)["q0"], "annotator": "ana", "answer": "0"}
     report = unanswered.ingest([write_labels(tmp_path / "mixed.jsonl", [stranger, ours])])
     assert [(one.place, one.item) for one in report.unknown] == [(1, stranger["item_id"])]
     assert report.n("new") == 1
     assert report.unasked == [ours["item_id"]]
+
+
+def test_one_annotator_with_two_answers_is_warned_of(unanswered: Project, tmp_path: Path) -> None:
+    row = {"item_id": item_of(unanswered)["q2"], "annotator": "ana"}
+    report = unanswered.ingest([write_labels(tmp_path / "l.jsonl", [row | {"answer": "5"}, row | {"answer": "4"}])])
+    assert "one annotator gives two different answers to 1 item" in report.files[0].warnings[0]
+    assert p_hats(unanswered)["q2"] == 0.5
 
 
 def test_a_record_without_an_id_is_known_by_its_prompt(unanswered: Project, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_a_lock_names_its_holder(store: Store, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_file_that_is_no_store_is_left_alone(store: Store) -> None:
     store.path.write_text("my diary " * 100)
-    with pytest.raises(StoreError, match="not a valid DuckDB database"), store.writing():
+    with pytest.raises(StoreError, match="is no DuckDB file"), store.writing():
         pass
     assert store.path.read_text().startswith("my diary")
 
