@@ -110,3 +110,24 @@ def right_below(limit: int) -> Answer:
         return reply(request, index, f"The answer is {2 * number if index < limit - number else 999}.")
 
     return answer
+
+
+@pytest.fixture
+def probe_sums(
+    project: Project,
+    write_pool: Callable[..., Path],
+    scripted: Callable[[Answer], ScriptedEngine],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> Callable[..., Project]:
+    """Probe `n` sums, with or without their answers; by default right on qN with the first 4 - N of 4 samples."""
+
+    def probe(n: int, *, answers: bool = False, answer: Answer | None = None, **columns: Any) -> Project:
+        rows = [{"id": f"q{i}", "question": f"{i}+{i}=?", **columns} for i in range(n)]
+        pool = write_pool([row | {"answer": str(2 * i)} for i, row in enumerate(rows)] if answers else rows)
+        scripted(answer or right_below(4))
+        project.probe(pool)
+        monkeypatch.chdir(tmp_path)
+        return project
+
+    return probe

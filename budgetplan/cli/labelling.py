@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from budgetplan.store.shortlists import Recalled
 
 CHANGES = ("new", "changed", "unchanged", "skipped", "rejected")
-SHOWN = 10
-"""How many items a list on the screen names; `--json` has all."""
 SHOWN_CHARACTERS = 200
 """How much of an answer the screen shows; `--json` has all."""
 

@@ -166,14 +166,16 @@ def _resolved(store: Store, path: Path, file: LabelFile, choices: IngestChoices)
             file = replace(file, warnings=[*file.warnings, _whose(n_nameless, owner)])
     with store.reading() as connection:
         strangers, removed = unknown_items(connection, labels["item_id"]), removed_people(connection)
-    gone = [hashlib.sha256(name.encode()).hexdigest() in removed for name in labels["annotator"].to_pylist()]
-    labels = labels.filter(pc.invert(pa.array(gone, pa.bool_())))
+    people = pc.unique(labels["annotator"]).to_pylist()
+    gone = [name for name in people if hashlib.sha256(name.encode()).hexdigest() in removed]
+    is_gone = pc.is_in(labels["annotator"], value_set=pa.array(gone, pa.string()))
+    labels, n_removed = labels.filter(pc.invert(is_gone)), int(pc.sum(is_gone).as_py() or 0)
     known = pc.invert(pc.is_in(labels["item_id"], value_set=pa.array(sorted(strangers), pa.string())))
     unknown = [
         UnknownRecord(str(path), row["place"], row["item_id"])
         for row in labels.filter(pc.invert(known)).select(["place", "item_id"]).to_pylist()
     ]
-    return _Incoming(path, source, file, labels.filter(known), unknown, n_nameless, sum(gone))
+    return _Incoming(path, source, file, labels.filter(known), unknown, n_nameless, n_removed)
 
 
 def _under_pseudonyms(store: Store, file: _Incoming) -> _Incoming:
@@ -205,8 +207,10 @@ def _whose(n_labels: int, owner: str) -> str:
     )
 
 
-def _item_ids(labels: pa.Table) -> pa.Array:
+def _item_ids(labels: pa.Table) -> pa.Array | pa.ChunkedArray:
     """The ids as given; where a record carries none, its prompt says which item it is, since identity is content."""
+    if not labels["item_id"].null_count:
+        return labels["item_id"]
     return pa.array(
         [
             item_id or item_id_of((Message("user", prompt or ""),))

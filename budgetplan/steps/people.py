@@ -60,7 +60,8 @@ def _make_key(path: Path) -> None:
 def under_pseudonyms(store: Store, labels: pa.Table) -> pa.Table:
     """Replace the names in labels that are about to be stored."""
     key = key_file(store).read_bytes()
-    people = pa.array([pseudonym(name, key) for name in labels["annotator"].to_pylist()], pa.string())
+    names = labels["annotator"].combine_chunks().dictionary_encode()
+    people = pa.array([pseudonym(name, key) for name in names.dictionary.to_pylist()], pa.string()).take(names.indices)
     raw = pa.array([without_names(text) for text in labels["raw"].to_pylist()], pa.string())
     for name, column in (("annotator", people), ("raw", raw)):
         labels = labels.set_column(labels.schema.get_field_index(name), name, column)

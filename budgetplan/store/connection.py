@@ -61,12 +61,15 @@ class Store:
         """Write the whole store anew, so that nothing which was deleted can be read in its file any more."""
         aside = self.path.with_name(self.path.name + ".compact")
         aside.unlink(missing_ok=True)
-        with self._open(read_only=False) as connection, _failures_named(self.path):
-            connection.execute(f"ATTACH '{str(aside).replace(chr(39), chr(39) * 2)}' AS fresh")
-            (own,) = connection.execute("SELECT current_database()").fetchall()[0]
-            connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
-            connection.execute("DETACH fresh")
-            aside.replace(self.path)
+        try:
+            with self._open(read_only=False) as connection, _failures_named(self.path):
+                connection.execute(f"ATTACH '{quoted(aside)}' AS fresh")
+                own = scalar(connection, "SELECT current_database()")
+                connection.execute(f'COPY FROM DATABASE "{own}" TO fresh')
+                connection.execute("DETACH fresh")
+                aside.replace(self.path)  # while the store is still locked
+        finally:
+            aside.unlink(missing_ok=True)
 
     @contextmanager
     def _shared(self, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
@@ -146,6 +149,11 @@ def _failures_named(path: Path) -> Iterator[None]:
             f"the store {path} could not be read or written: {str(error).splitlines()[0]}",
             hint="Nothing of this step was stored. Free some disk space (df -h), then run the same command again.",
         ) from error
+
+
+def quoted(path: Path) -> str:
+    """A path as the inside of an SQL string, where no parameter is allowed."""
+    return str(path).replace("'", "''")
 
 
 def scalar(connection: duckdb.DuckDBPyConnection, query: str, parameters: Any = None) -> Any:

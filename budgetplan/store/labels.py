@@ -2,8 +2,7 @@
 
 Invariant: what holds is a view (`current_label`), one row per item and annotator: their last submitted label by its own
 time, or by its arrival where it has none, one for another look before all others; a skip counts only where no label
-came. So the order in which files arrive
-decides nothing that the records themselves decide.
+came. So the order in which files arrive decides nothing that the records themselves decide.
 """
 
 from dataclasses import dataclass

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from budgetplan.outcome import Outcome
-from budgetplan.store.connection import scalar
+from budgetplan.store.connection import quoted, scalar
 
 
 def write_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, path: Path) -> int:
@@ -46,11 +46,6 @@ def has_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: st
         {"run": run_id, "verifier": verifier},
     )
     return bool(more)
-
-
-def quoted(path: Path) -> str:
-    """A path as the inside of an SQL string, where no parameter is allowed."""
-    return str(path).replace("'", "''")
 
 
 def save_verdicts(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, path: Path) -> None:

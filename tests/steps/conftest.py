@@ -1,3 +1,3 @@
-from scripted import project, scripted, sums, write_pool
+from scripted import probe_sums, project, scripted, sums, write_pool
 
-__all__ = ["project", "scripted", "sums", "write_pool"]
+__all__ = ["probe_sums", "project", "scripted", "sums", "write_pool"]

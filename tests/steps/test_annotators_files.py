@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
@@ -18,20 +18,9 @@ MODEL_SAYS = "31415926"
 
 
 @pytest.fixture
-def make(
-    project: Project, write_pool: Callable[..., Path], scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[..., Project]:
-    """Probe sums: the model is right on qN with the first 4 - N of 4 samples."""
-
-    def made(n_items: int, *, answers: bool = False) -> Project:
-        rows = [{"id": f"q{n}", "question": f"{n}+{n}=?"} for n in range(n_items)]
-        pool = write_pool([row | {"answer": str(2 * n)} for n, row in enumerate(rows)] if answers else rows)
-        scripted(says_its_own)
-        project.probe(pool)
-        monkeypatch.chdir(tmp_path)
-        return project
-
-    return made
+def make(probe_sums: Callable[..., Project]) -> Callable[..., Project]:
+    """Probe sums on which the model says its own number wherever it is wrong."""
+    return partial(probe_sums, answer=says_its_own)
 
 
 def says_its_own(request: SampleRequest, index: int) -> Completion:

@@ -11,9 +11,9 @@ import pytest
 from label_studio_server import (
     Account,
     LabelProject,
-    find_label_studio,
     form,
     label_studio,
+    label_studio_or_skip,
     open_shortlist,
 )
 from scripted import number_in, reply
@@ -42,13 +42,7 @@ SKIP, AMBIGUOUS = Said(skip=True), Said(verdict="ambiguous")
 
 @pytest.fixture(scope="module")
 def owner(tmp_path_factory):
-    venv = find_label_studio()
-    if venv is None:
-        pytest.skip(
-            "needs Label Studio: sh tests/install_label_studio.sh .venv-label-studio, "
-            "or BUDGETPLAN_LABEL_STUDIO=its virtual environment"
-        )
-    with label_studio(venv, tmp_path_factory.mktemp("label-studio")) as account:
+    with label_studio(label_studio_or_skip(), tmp_path_factory.mktemp("label-studio")) as account:
         yield account
 
 

@@ -4,27 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted import right_below
 
 from budgetplan import NothingToDo, Project
 from budgetplan.store.ledger import Balance
-
-
-@pytest.fixture
-def make(
-    project: Project, write_pool: Callable[..., Path], scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[..., Project]:
-    """Probe sums: the model is right on qN with the first 4 - N of 4 samples."""
-
-    def made(n_items: int, *, answers: bool = False) -> Project:
-        rows = [{"id": f"q{n}", "question": f"{n}+{n}=?"} for n in range(n_items)]
-        pool = write_pool([row | {"answer": str(2 * n)} for n, row in enumerate(rows)] if answers else rows)
-        scripted(right_below(4))
-        project.probe(pool)
-        monkeypatch.chdir(tmp_path)
-        return project
-
-    return made
 
 
 def with_settings(project: Project, **changes: Any) -> Project:
@@ -46,8 +28,8 @@ def labels_balance(project: Project) -> dict[str, Balance]:
     return {row.state: row for row in project.status().ledger if row.kind == "labels"}
 
 
-def test_a_skipped_item_is_still_out_and_once_recalled_not_bought(make: Callable[..., Project]) -> None:
-    project = make(5, answers=True)
+def test_a_skipped_item_is_still_out_and_once_recalled_not_bought(probe_sums: Callable[..., Project]) -> None:
+    project = probe_sums(5, answers=True)
     first = project.shortlist("5 items")
     (skipped, *_) = sorted(picked(first))
     label(project, [skipped], status="skipped")
@@ -57,8 +39,8 @@ def test_a_skipped_item_is_still_out_and_once_recalled_not_bought(make: Callable
     assert picked(project.shortlist("1 item")) == {skipped}
 
 
-def test_what_is_left_of_hours_is_the_next_rounds_budget(make: Callable[..., Project]) -> None:
-    project = with_settings(make(10, answers=True), cost_per_item="30min")
+def test_what_is_left_of_hours_is_the_next_rounds_budget(probe_sums: Callable[..., Project]) -> None:
+    project = with_settings(probe_sums(10, answers=True), cost_per_item="30min")
     assert project.shortlist("2.25h").table.num_rows == 4
     assert project.status().left == {"h": 0.25}
     project.recall("sl-0001")
@@ -66,8 +48,8 @@ def test_what_is_left_of_hours_is_the_next_rounds_budget(make: Callable[..., Pro
     assert (second.choice.budget.text, second.table.num_rows) == ("what is left (2.25 h)", 4)
 
 
-def test_what_is_labelled_is_not_taken_back(make: Callable[..., Project]) -> None:
-    project = make(10, answers=True)
+def test_what_is_labelled_is_not_taken_back(probe_sums: Callable[..., Project]) -> None:
+    project = probe_sums(10, answers=True)
     done, *rest = sorted(picked(project.shortlist("4 items")))
     label(project, [done])
     with pytest.raises(NothingToDo, match=rf"{done} is not out in sl-0001"):
@@ -78,8 +60,8 @@ def test_what_is_labelled_is_not_taken_back(make: Callable[..., Project]) -> Non
         project.recall("sl-0001")
 
 
-def test_what_is_not_there_cannot_be_taken_back(make: Callable[..., Project]) -> None:
-    project = make(10, answers=True)
+def test_what_is_not_there_cannot_be_taken_back(probe_sums: Callable[..., Project]) -> None:
+    project = probe_sums(10, answers=True)
     with pytest.raises(NothingToDo, match=r"no shortlist sl-0007.*none yet"):
         project.recall("sl-0007")
     item, *_ = picked(project.shortlist("2 items"))
@@ -92,8 +74,8 @@ def test_what_is_not_there_cannot_be_taken_back(make: Callable[..., Project]) ->
         project.recall("sl-0001", [item])
 
 
-def test_another_look_frees_no_budget_since_it_took_none(make: Callable[..., Project]) -> None:
-    project = make(10, answers=True)
+def test_another_look_frees_no_budget_since_it_took_none(probe_sums: Callable[..., Project]) -> None:
+    project = probe_sums(10, answers=True)
     item, *_ = picked(project.shortlist("2 items"))
     label(project, [item], "111", "ana")
     label(project, [item], "222", "bo")
@@ -105,8 +87,8 @@ def test_another_look_frees_no_budget_since_it_took_none(make: Callable[..., Pro
     assert (project.status().left, labels_balance(project)["planned"]) == ({"items": 0.0}, planned)
 
 
-def test_an_item_chosen_again_is_spent_at_what_it_was_planned_at_last(make: Callable[..., Project]) -> None:
-    project = make(10, answers=True)
+def test_an_item_chosen_again_is_spent_at_what_it_was_planned_at_last(probe_sums: Callable[..., Project]) -> None:
+    project = probe_sums(10, answers=True)
     first = with_settings(project, cost_per_item="2usd").shortlist("2usd")
     project.recall("sl-0001")
     second = with_settings(project, cost_per_item="3usd").shortlist("3usd")

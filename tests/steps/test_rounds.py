@@ -16,21 +16,6 @@ def with_settings(project: Project, **changes: Any) -> Project:
     return Project(**{**project.settings.model_dump(), **changes})
 
 
-@pytest.fixture
-def pool_of(project: Project, write_pool: Write, scripted: Any, monkeypatch: Any, tmp_path: Path) -> Any:
-    """Probe `n` sums, with their answers or without; the model is right on the first of them alone."""
-
-    def probe(n: int, *, answers: bool, **columns: Any) -> Project:
-        rows = [{"id": f"q{i}", "question": f"{i}+{i}=?", **columns} for i in range(n)]
-        pool = write_pool([row | {"answer": str(2 * i)} for i, row in enumerate(rows)] if answers else rows)
-        scripted(right_below(4))
-        project.probe(pool)
-        monkeypatch.chdir(tmp_path)
-        return project
-
-    return probe
-
-
 def items(shortlisted: Any) -> set[str]:
     return set(shortlisted.table["item_id"].to_pylist())
 
@@ -41,8 +26,8 @@ def label(project: Project, path: Path, item_ids: list[str], annotator: str = "a
     project.ingest([path])
 
 
-def test_a_later_round_leaves_out_what_is_out_or_bought_and_spends_what_is_left(pool_of: Any, tmp_path: Path) -> None:
-    project = pool_of(25, answers=True)
+def test_a_later_round_leaves_out_what_is_taken_and_spends_what_is_left(probe_sums: Any, tmp_path: Path) -> None:
+    project = probe_sums(25, answers=True)
     first = project.shortlist("5 items")
     with pytest.raises(BudgetError, match="nothing is left of the budgets given so far"):
         project.shortlist()
@@ -58,19 +43,19 @@ def test_a_later_round_leaves_out_what_is_out_or_bought_and_spends_what_is_left(
     assert not items(project.shortlist("3 items", dry_run=True)) & (items(first) | items(second))
 
 
-def test_without_any_budget_one_must_be_given(pool_of: Any) -> None:
+def test_without_any_budget_one_must_be_given(probe_sums: Any) -> None:
     with pytest.raises(BudgetError, match="no budget was given"):
-        pool_of(5, answers=True).shortlist()
+        probe_sums(5, answers=True).shortlist()
 
 
-def test_what_a_share_leaves_over_is_no_item(pool_of: Any) -> None:
-    project = pool_of(25, answers=True)
+def test_what_a_share_leaves_over_is_no_item(probe_sums: Any) -> None:
+    project = probe_sums(25, answers=True)
     assert len(items(project.shortlist("10%"))) == 2  # of 2.5
     assert project.status().left == {"items": 0.0}
 
 
-def test_money_that_is_left_is_spent_in_the_next_round(pool_of: Any) -> None:
-    project = with_settings(pool_of(20, answers=True, usd=3), cost_column="usd")
+def test_money_that_is_left_is_spent_in_the_next_round(probe_sums: Any) -> None:
+    project = with_settings(probe_sums(20, answers=True, usd=3), cost_column="usd")
     assert len(items(project.shortlist("10usd"))) == 3
     assert project.status().left == {"usd": 1.0}
     project.recall("sl-0001")
@@ -81,8 +66,8 @@ def test_money_that_is_left_is_spent_in_the_next_round(pool_of: Any) -> None:
     assert project.shortlist(dry_run=True).choice.budget.text == "what is left (2 items)"  # in the last used unit
 
 
-def test_the_ledger_adds_up(pool_of: Any, tmp_path: Path) -> None:
-    project = with_settings(pool_of(20, answers=False, usd=3), cost_column="usd")
+def test_the_ledger_adds_up(probe_sums: Any, tmp_path: Path) -> None:
+    project = with_settings(probe_sums(20, answers=False, usd=3), cost_column="usd")
     first = project.shortlist("15usd", audit="0")
     label(project, tmp_path / "labels.jsonl", sorted(items(first))[:3])
 
@@ -100,8 +85,8 @@ def test_the_ledger_adds_up(pool_of: Any, tmp_path: Path) -> None:
     assert balance()["spent"] == (8, 8.0, {"usd": 24.0})
 
 
-def test_only_what_is_out_can_be_recalled(pool_of: Any, tmp_path: Path) -> None:
-    project = pool_of(10, answers=False)
+def test_only_what_is_out_can_be_recalled(probe_sums: Any, tmp_path: Path) -> None:
+    project = probe_sums(10, answers=False)
     with pytest.raises(NothingToDo, match=r"no shortlist sl-0009.*none yet"):
         project.recall("sl-0009")
     bought = sorted(items(project.shortlist("3 items", audit="0")))
@@ -112,8 +97,8 @@ def test_only_what_is_out_can_be_recalled(pool_of: Any, tmp_path: Path) -> None:
     assert project.status().shortlists[0].n_recalled == 2
 
 
-def test_the_audit_slice_is_drawn_from_the_whole_pool_and_paid_from_the_budget(pool_of: Any) -> None:
-    project = pool_of(40, answers=False)
+def test_the_audit_slice_is_drawn_from_the_whole_pool_and_paid_from_the_budget(probe_sums: Any) -> None:
+    project = probe_sums(40, answers=False)
     hard = project.shortlist("50%", dry_run=True)
     easy = with_settings(project, policy="easy").shortlist("50%", dry_run=True)
     assert len(items(hard)) == len(items(easy)) == 20
@@ -127,8 +112,8 @@ def test_the_audit_slice_is_drawn_from_the_whole_pool_and_paid_from_the_budget(p
     assert ranks[len(ranked) :] == [None] * (20 - len(ranked))
 
 
-def test_an_answered_pool_has_no_audit_slice_unless_asked(pool_of: Any) -> None:
-    project = pool_of(40, answers=True)
+def test_an_answered_pool_has_no_audit_slice_unless_asked(probe_sums: Any) -> None:
+    project = probe_sums(40, answers=True)
     assert len(project.shortlist("50%", dry_run=True).audit.slice.index) == 0
     assert len(project.shortlist("50%", audit="10%", dry_run=True).audit.slice.index) == 4
     with pytest.raises(BudgetError, match="--audit"):
@@ -137,8 +122,8 @@ def test_an_answered_pool_has_no_audit_slice_unless_asked(pool_of: Any) -> None:
         project.shortlist("10%", audit="20", dry_run=True)  # dearer than the budget
 
 
-def test_the_slice_grows_over_rounds_and_keeps_its_items(pool_of: Any) -> None:
-    project = pool_of(40, answers=False)
+def test_the_slice_grows_over_rounds_and_keeps_its_items(probe_sums: Any) -> None:
+    project = probe_sums(40, answers=False)
     first = project.shortlist("20%", audit="4")
     second = project.shortlist("20%", audit="10")
     assert set(first.audit.slice.index) <= set(second.audit.slice.index)
@@ -168,9 +153,9 @@ def test_unequal_costs_never_pass_the_budget_with_an_audit_slice(
 
 @pytest.mark.parametrize("tool", ["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"])
 def test_annotators_see_no_trace_of_rank_or_audit_and_the_models_answer_only_if_asked(
-    pool_of: Any, tmp_path: Path, tool: str
+    probe_sums: Any, tmp_path: Path, tool: str
 ) -> None:
-    project = pool_of(20, answers=False)
+    project = probe_sums(20, answers=False)
     blind = project.shortlist("50%", tool=tool, out=tmp_path / "blind.csv")
     assert blind.files is not None
     content = b"".join(path.read_bytes() for path in blind.files.annotators)
@@ -181,8 +166,8 @@ def test_annotators_see_no_trace_of_rank_or_audit_and_the_models_answer_only_if_
     assert b"999" in b"".join(path.read_bytes() for path in shown.files.annotators)
 
 
-def test_measured_times_price_a_budget_in_hours(pool_of: Any, tmp_path: Path) -> None:
-    project = pool_of(60, answers=False)
+def test_measured_times_price_a_budget_in_hours(probe_sums: Any, tmp_path: Path) -> None:
+    project = probe_sums(60, answers=False)
     with pytest.raises(BudgetError, match="needs a cost per item"):
         project.shortlist("10min")
     first = project.shortlist("25 items", audit="0")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from label_studio_server import Account, LabelProject, find_label_studio, form, label_studio, open_shortlist
+from label_studio_server import Account, LabelProject, form, label_studio, label_studio_or_skip, open_shortlist
 
 from budgetplan.annotation.landing import landing
 from budgetplan.annotation.tools import label_studio as tool
@@ -82,13 +82,7 @@ def rows_of(labels: LabelFile) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def owner(tmp_path_factory):
-    venv = find_label_studio()
-    if venv is None:
-        pytest.skip(
-            "needs Label Studio: sh tests/install_label_studio.sh .venv-label-studio, "
-            "or BUDGETPLAN_LABEL_STUDIO=its virtual environment"
-        )
-    with label_studio(venv, tmp_path_factory.mktemp("label-studio")) as account:
+    with label_studio(label_studio_or_skip(), tmp_path_factory.mktemp("label-studio")) as account:
         yield account
 
 
