@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from budgetplan.store.connection import scalar
 
+_END_CHARACTERS = 2_000
+
 
 def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequence[Path]) -> int:
     """Add the samples in chunk files that the run does not have yet; a success replaces an earlier failure.
@@ -93,3 +95,14 @@ def import_samples(connection: duckdb.DuckDBPyConnection, run_id: str, samples: 
     )
     connection.unregister("incoming")
     return int(added)
+
+
+def some_texts(connection: duckdb.DuckDBPyConnection, run_id: str, most: int) -> list[str]:
+    """The ends of a run's first texts that did not fail and were not cut off, at most so many."""
+    rows = connection.execute(
+        f"""SELECT right(text, {_END_CHARACTERS}) FROM completion
+            WHERE run_id = ? AND coalesce(finish_reason, 'stop') = 'stop'
+            ORDER BY item_id, sample_index LIMIT ?""",
+        [run_id, most],
+    ).fetchall()
+    return [text for (text,) in rows]

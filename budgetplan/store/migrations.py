@@ -94,4 +94,19 @@ MIGRATIONS = (
             FROM shortlist_item JOIN shortlist USING (shortlist_id) GROUP BY created_at, shortlist_id;
         """,
     ),
+    Migration(
+        "signals, references, calibration",
+        """
+        ALTER TABLE probe_run ADD COLUMN role VARCHAR DEFAULT 'base';
+        CREATE TABLE same_answer (
+            verifier VARCHAR NOT NULL, item_id VARCHAR NOT NULL, answer_key VARCHAR NOT NULL, same_as VARCHAR NOT NULL);
+        CREATE TABLE compared_item (verifier VARCHAR NOT NULL, item_id VARCHAR NOT NULL, n_keys INTEGER NOT NULL);
+        CREATE TABLE text_similarity (
+            run_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, n_samples INTEGER NOT NULL, similarity DOUBLE);
+        CREATE TABLE prompt_feature (
+            pool_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, components FLOAT[] NOT NULL, near VARCHAR[] NOT NULL);
+        CREATE TABLE calibration (
+            run_id VARCHAR NOT NULL, pool_id VARCHAR NOT NULL, fitted_at TIMESTAMPTZ NOT NULL, model VARCHAR NOT NULL);
+        """,
+    ),
 )

@@ -112,10 +112,10 @@ def answered_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
     )
 
 
-def has_known_answers(connection: duckdb.DuckDBPyConnection, pool_id: str) -> bool:
-    """Whether any answer of a pool was known beforehand."""
+def is_mostly_unanswered(connection: duckdb.DuckDBPyConnection, pool_id: str) -> bool:
+    """Whether more than half of a pool's items had no answer beforehand."""
     return bool(
-        scalar(connection, "SELECT count(*) > 0 FROM pool_item WHERE pool_id = ? AND len(answers) > 0", [pool_id])
+        scalar(connection, "SELECT avg((len(answers) = 0)::INT) > 0.5 FROM pool_item WHERE pool_id = ?", [pool_id])
     )
 
 
@@ -186,7 +186,9 @@ def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> 
 
 
 _OURS = """item_id id other_ids answer prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy
-source outcomes agreement shortlist_id audit picked model_answer messages gold_source n_labels verifier run_id model"""
+source outcomes agreement answer_entropy n_answers no_answer_rate truncation_rate mean_length length_spread mean_logprob
+text_similarity reference_agreement shortlist_id audit picked model_answer messages gold_source n_labels verifier
+run_id model"""
 RESERVED_COLUMNS = frozenset(_OURS.split())
 """The stable names of our own outputs."""
 

@@ -1,8 +1,8 @@
-"""Probe runs: one resolved configuration each. K is a run's target, not part of its identity."""
+"""Probe runs: one resolved configuration each. K, pool, verifier and role are no part of its identity."""
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 
@@ -11,12 +11,19 @@ from budgetplan.errors import NothingToDo
 IMPORTED = "import"
 """The engine of runs whose samples were made elsewhere."""
 
+Role = Literal["base", "reference"]
+BASE: Role = "base"
+"""The role of a run whose difficulty is looked for."""
+REFERENCE: Role = "reference"
+"""The role of a run of another model, whose answers the base run's are compared with."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProbeRun:
     """One resolved configuration and what it was last used on.
 
-    `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the name and version it meant.
+    `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the name and version it meant,
+    empty before the first verdict. `role` is `base` or `reference`.
     """
 
     run_id: str
@@ -28,18 +35,23 @@ class ProbeRun:
     k: int
     verifier: str
     verdicts_by: str
+    role: str = BASE
+
+    @property
+    def judged_by(self) -> str:
+        """The name of the verifier that made the verdicts, without its version."""
+        return self.verdicts_by.rpartition("@")[0]
 
 
-_COLUMNS = "run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by"
+_COLUMNS = "run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by, role"
 
 
 def save_run(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> None:
-    """Insert a run, or bring the pool, target and verifier of a known one up to date."""
+    """Insert a run, or bring the pool, target, verifier and role of a known one up to date."""
     connection.execute(
-        f"""INSERT INTO probe_run ({_COLUMNS}, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())
+        f"""INSERT INTO probe_run ({_COLUMNS}, created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())
             ON CONFLICT DO UPDATE SET pool_id = excluded.pool_id, k = excluded.k, verifier = excluded.verifier,
-                                      verdicts_by = excluded.verdicts_by,
-                                      used_at = now()""",
+                                      verdicts_by = excluded.verdicts_by, role = excluded.role, used_at = now()""",
         [
             run.run_id,
             run.pool_id,
@@ -50,6 +62,7 @@ def save_run(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> None:
             run.k,
             run.verifier,
             run.verdicts_by,
+            run.role,
         ],
     )
 
@@ -60,20 +73,27 @@ def mark_used(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def all_runs(connection: duckdb.DuckDBPyConnection) -> list[ProbeRun]:
-    """Every run, the last used first."""
-    rows = connection.execute(f"SELECT {_COLUMNS} FROM probe_run ORDER BY used_at DESC, run_id").fetchall()
+    """Every run: base runs before references, and of each the last used first."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM probe_run ORDER BY role = '{REFERENCE}', used_at DESC, run_id"
+    ).fetchall()
     return [
-        ProbeRun(run_id, pool_id, model, revision, engine, json.loads(config), k, verifier, verdicts_by)
-        for run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by in rows
+        ProbeRun(run_id, pool_id, model, revision, engine, json.loads(config), k, verifier, verdicts_by, role)
+        for run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by, role in rows
     ]
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, wanted: str | None) -> ProbeRun:
-    """The run with this id (or a unique beginning of it), or the last used run."""
+    """The run with this id (or a unique beginning of it), or the last used base run."""
     runs = all_runs(connection)
     if not runs:
         raise NothingToDo("the store holds no samples yet.", hint="Sample the model: budgetplan probe POOL")
     if wanted is None:
+        if runs[0].role == REFERENCE:
+            raise NothingToDo(
+                f"the store holds only samples of a reference model ({runs[0].model}).",
+                hint="Sample the base model, whose difficulty is looked for: budgetplan probe POOL --model MODEL",
+            )
         return runs[0]
     matching = [run for run in runs if run.run_id.startswith(wanted)]
     if len(matching) != 1:

@@ -73,6 +73,23 @@ def audit_size(connection: duckdb.DuckDBPyConnection, pool_id: str) -> int:
     return int(scalar(connection, "SELECT count(*) FROM audit_item WHERE pool_id = ?", [pool_id]))
 
 
+def audit_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> pa.Table:
+    """The items of a pool's audit slice (item_id, inclusion), in no particular order."""
+    return connection.sql(
+        "SELECT item_id, inclusion FROM audit_item WHERE pool_id = ?", params=[pool_id]
+    ).to_arrow_table()
+
+
+def last_selection(connection: duckdb.DuckDBPyConnection, pool_id: str) -> dict[str, Any]:
+    """The settings of the last shortlist that spent a budget on a pool; empty for none."""
+    rows = connection.execute(
+        "SELECT settings FROM shortlist WHERE pool_id = ? AND purpose = 'selection' ORDER BY number DESC LIMIT 1",
+        [pool_id],
+    ).fetchall()
+    settings: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
+    return settings
+
+
 _OUT = "(SELECT item_id FROM shortlist_item WHERE recalled_at IS NULL)"
 _BOUGHT = "(SELECT item_id FROM label WHERE status = 'submitted')"
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from budgetplan.outcome import Outcome
 from budgetplan.store.connection import quoted, scalar
+from budgetplan.store.runs import ProbeRun
 
 
 def write_pending(connection: duckdb.DuckDBPyConnection, run_id: str, verifier: str, path: Path) -> int:
@@ -88,22 +89,17 @@ def item_counts(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str
     ).to_arrow_table()
 
 
-def agreement(connection: duckdb.DuckDBPyConnection, run_id: str, pool_id: str, verifier: str) -> pa.ChunkedArray:
-    """Of items judged without gold, the share of the most frequent answer, in file order; null for the others.
-
-    A sample without an answer disagrees; one that failed does not count.
-    """
-    return connection.sql(
-        """WITH unknown AS (
-               SELECT item_id, answer_key FROM verdict
-               WHERE run_id = $run AND verifier = $verifier AND outcome = 'unknown'),
-           shared AS (
-               SELECT item_id, count(answer_key) AS n, count(*) AS n_rows FROM unknown GROUP BY item_id, answer_key),
-           agreed AS (SELECT item_id, max(n) / sum(n_rows) AS agreement FROM shared GROUP BY item_id)
-           SELECT agreement FROM (SELECT item_id, row FROM pool_item WHERE pool_id = $pool) AS p
-           LEFT JOIN agreed USING (item_id) ORDER BY row, p.item_id""",
-        params={"run": run_id, "pool": pool_id, "verifier": verifier},
-    ).to_arrow_table()["agreement"]
+def has_unknown(connection: duckdb.DuckDBPyConnection, run: ProbeRun) -> bool:
+    """Whether a run has samples that were judged without gold, other than of items whose known answers conflict."""
+    found = scalar(
+        connection,
+        """SELECT EXISTS (
+               FROM verdict
+               SEMI JOIN (SELECT item_id FROM pool_item WHERE pool_id = $pool AND len(answers) <= 1) USING (item_id)
+               WHERE run_id = $run AND verifier = $verifier AND outcome = 'unknown')""",
+        {"run": run.run_id, "pool": run.pool_id, "verifier": run.verdicts_by},
+    )
+    return bool(found)
 
 
 def conflicting_items(connection: duckdb.DuckDBPyConnection, pool_id: str) -> list[str]:
@@ -133,10 +129,10 @@ def most_frequent_answers(
     """The answer that a run's samples gave most often, as the model wrote it, for each of the items; null for none."""
     connection.register("asked", pa.table({"item_id": item_ids}))
     rows = connection.execute(
-        """SELECT item_id, arg_max(extracted, (n, answer_key)) FROM (
-               SELECT item_id, answer_key, min(extracted) AS extracted, count(*) AS n
-               FROM verdict SEMI JOIN asked USING (item_id)
-               WHERE run_id = ? AND verifier = ? AND answer_key IS NOT NULL GROUP BY item_id, answer_key)
+        """SELECT item_id, arg_max(extracted, (n, answer)) FROM (
+               SELECT item_id, coalesce(same_as, answer_key) AS answer, min(extracted) AS extracted, count(*) AS n
+               FROM verdict SEMI JOIN asked USING (item_id) LEFT JOIN same_answer USING (verifier, item_id, answer_key)
+               WHERE run_id = ? AND verifier = ? AND answer_key IS NOT NULL GROUP BY item_id, answer)
            GROUP BY item_id""",
         [run_id, verifier],
     ).fetchall()
