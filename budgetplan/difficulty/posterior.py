@@ -4,7 +4,7 @@ Invariant: items with equal counts get bitwise equal numbers, whatever the row o
 a tie in every ranking.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Self
 
 import numpy as np
@@ -34,9 +34,16 @@ class Estimates:
 
     p_hat: NDArray[np.float64]
     p_mean: NDArray[np.float64]
-    p_low: NDArray[np.float64]
-    p_high: NDArray[np.float64]
-    learnable: NDArray[np.float64]
+    p_low: NDArray[np.floating]
+    p_high: NDArray[np.floating]
+    learnable: NDArray[np.floating]
+
+    def filled_from(self, other: Self) -> Self:
+        """Take from `other` what an item does not have here."""
+        columns = {name: getattr(self, name) for name in (field.name for field in fields(self))}
+        return replace(
+            self, **{name: np.where(np.isnan(own), getattr(other, name), own) for name, own in columns.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,6 +144,21 @@ def estimate(n_correct: NDArray[np.integer], k: NDArray[np.integer], prior: Prio
         p_low=scattered(betaincinv(a, b, tail)),
         p_high=scattered(betaincinv(a, b, 1.0 - tail)),
         learnable=scattered(mixed_group_chance(a, b, group_size)),
+    )
+
+
+def predicted(p: NDArray[np.float64], concentration: float, group_size: int = 8) -> Estimates:
+    """Turn predictions of p into the same columns but p̂, which is nan: p ~ Beta(c·p, c·(1 - p)); nan stays nan."""
+    from scipy.special import betaincinv
+
+    a, b = concentration * p, concentration * (1.0 - p)
+    tail = (1.0 - INTERVAL) / 2.0
+    return Estimates(
+        p_hat=np.full(len(p), np.nan),
+        p_mean=p,
+        p_low=betaincinv(a, b, tail),
+        p_high=betaincinv(a, b, 1.0 - tail),
+        learnable=mixed_group_chance(a, b, group_size),
     )
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom
 
-from budgetplan.difficulty.posterior import Prior, estimate, fit_prior, mixed_group_chance
+from budgetplan.difficulty.posterior import Prior, estimate, fit_prior, mixed_group_chance, predicted
 
 shapes = st.floats(0.05, 30)
 counts = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=40)
@@ -118,3 +118,44 @@ def test_counts_that_cannot_be_are_refused():
         estimate(np.array([3]), np.array([2]), Prior(1, 1))
     with pytest.raises(ValueError, match="at least 2"):
         estimate(np.array([1]), np.array([2]), Prior(1, 1), group_size=1)
+
+
+COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable")
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(0.005, 0.995), max_size=20), st.floats(0.01, 100), st.integers(2, 64))
+def test_predictions_become_finite_estimates_without_a_p_hat(p, concentration, group_size):
+    estimates = predicted(np.array([*p, np.nan]), concentration, group_size)
+    assert np.isnan(estimates.p_hat).all()
+    assert estimates.p_mean[:-1].tolist() == p
+    for name in COLUMNS[1:]:
+        column = getattr(estimates, name)
+        assert ((column[:-1] >= 0) & (column[:-1] <= 1)).all()
+        assert np.isnan(column[-1])
+    assert (estimates.p_low[:-1] <= estimates.p_high[:-1]).all()
+
+
+def test_a_prediction_is_the_beta_around_it():
+    estimates = predicted(np.array([0.3]), 4.0, group_size=8)
+    chance, _ = quad(lambda p: (1 - p**8 - (1 - p) ** 8) * beta.pdf(p, 1.2, 2.8), 0, 1)
+    assert estimates.p_low[0] == pytest.approx(beta.ppf(0.05, 1.2, 2.8))
+    assert estimates.p_high[0] == pytest.approx(beta.ppf(0.95, 1.2, 2.8))
+    assert estimates.learnable[0] == pytest.approx(chance)
+
+
+def test_a_lower_concentration_widens_the_interval():
+    wide, narrow = predicted(np.array([0.4]), 1.0), predicted(np.array([0.4]), 20.0)
+    assert wide.p_low[0] < narrow.p_low[0] < 0.4 < narrow.p_high[0] < wide.p_high[0]
+
+
+def test_verified_estimates_take_from_predictions_only_what_they_do_not_have():
+    verified = estimate(np.array([1, 0, 0]), np.array([4, 0, 0]), Prior(1, 1))
+    predictions = predicted(np.array([0.9, 0.6, np.nan]), 2.0)
+    filled = verified.filled_from(predictions)
+    for name in COLUMNS:
+        own, other, column = (getattr(of, name) for of in (verified, predictions, filled))
+        np.testing.assert_array_equal(column, [own[0], other[1], np.nan])
+    assert filled.p_hat[0] == 0.25
+    assert np.isnan(filled.p_hat[1])
+    assert np.isnan(verified.p_mean[1])
