@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from budgetplan.selection.ties import id_hashes
 
 VERIFIED = "verified"
+CALIBRATED = "calibrated"
 SIGNALS = "signals"
 UNKNOWN_FIRST = -1
+PREDICTED_WRONG_BELOW = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +31,8 @@ class Candidates:
     learnable: NDArray[np.float64]
     k: NDArray[np.int64]
     first_correct: NDArray[np.int8]  # of sample 0: 1 correct, 0 not, -1 unknown
-    agreement: NDArray[np.float64]
-    source: NDArray[np.str_]  # "verified": ranked by p; "signals": ranked by agreement; "": cannot be ranked
+    place: NDArray[np.float64]  # between hard (0) and easy (1) by signals alone, which nothing calibrates
+    source: NDArray[np.str_]  # "verified", "calibrated": ranked by p; "signals": by place; "": cannot be ranked
     eligible: NDArray[np.bool_]  # False: kept out of every shortlist, and no part of the pool a share is taken of
     available: NDArray[np.bool_]  # False: already bought or out for annotation; in the pool, but not picked again
 
@@ -50,7 +52,7 @@ class Candidates:
             return np.asarray(table[name].cast(arrow).fill_null(null).to_numpy(), dtype=dtype)
 
         sources = table["source"].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
-        numbers = ("p_hat", "p_mean", "learnable", "agreement")
+        numbers = ("p_hat", "p_mean", "learnable", "place")
         if "available" not in table.column_names:
             table = table.append_column("available", pa.nulls(table.num_rows, pa.bool_()))
         return cls(
@@ -77,11 +79,22 @@ class Candidates:
         return np.asarray((self.source == VERIFIED) & ~np.isnan(self.p_mean), dtype=np.bool_)
 
     @cached_property
+    def estimated(self) -> NDArray[np.bool_]:
+        """Mark the items that have a posterior of p, verified or calibrated."""
+        return np.asarray(self.verified | ((self.source == CALIBRATED) & ~np.isnan(self.p_mean)), dtype=np.bool_)
+
+    @cached_property
+    def first_wrong(self) -> NDArray[np.bool_]:
+        """Mark the items whose first sample was not correct, or, where that is not known, is predicted not to be."""
+        predicted = ~self.verified & (self.location < PREDICTED_WRONG_BELOW)
+        return np.asarray((self.verified & (self.first_correct == 0)) | predicted, dtype=np.bool_)
+
+    @cached_property
     def location(self) -> NDArray[np.float64]:
-        """Place every item between hard (0) and easy (1): posterior mean if verified, else agreement, else nan.
+        """Place every item between hard (0) and easy (1): posterior mean if there is one, else `place`, else nan.
 
         At equal k the posterior mean (a + k·p̂) / (a + b + k) orders items exactly as p̂ does; at unequal k it also knows
-        that 0 of 10 says more than 0 of 2. Agreement stands in for p where no answer is known; nothing calibrates it.
+        that 0 of 10 says more than 0 of 2.
         """
-        by_agreement = np.where(self.source == SIGNALS, self.agreement, np.nan)
-        return np.where(self.verified, self.p_mean, by_agreement)
+        by_signals = np.where(self.source == SIGNALS, self.place, np.nan)
+        return np.where(self.estimated, self.p_mean, by_signals)

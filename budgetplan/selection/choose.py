@@ -3,12 +3,15 @@
 Invariant: the picks never cost more than the budget, and depend on the seed and the items, not on the row order.
 """
 
+import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetplan.errors import NothingToDo
+from budgetplan.selection.batch import WHOLE
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.costs import Costs
@@ -69,13 +72,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Offer:
-    """The candidates' rows (`index`), and what the policy and the budget say of each."""
+    """The candidates' rows (`index`), and what the policy and the budget say of each.
+
+    `capacity` is what may be spent now, `granted` what the whole budget grants for picks; both in quanta.
+    """
 
     index: NDArray[np.intp]
     value: NDArray[np.float64]
     tie_key: NDArray[np.uint64]
     quanta: NDArray[np.int64]
     capacity: int
+    granted: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,19 +103,21 @@ def choose(
     *,
     seed: int = 0,
     reserved: NDArray[np.intp] = NONE_RESERVED,
+    batch: Fraction = WHOLE,
     time_limit_seconds: float = 10.0,
 ) -> Choice:
     """Pick what the budget buys: the top floor(p·N) at equal costs, else the most summed value (knapsack).
 
     N and the total a share is taken of are all eligible items, also those without an estimate and those already bought.
     random and base-wrong maximise nothing: at unequal costs they take items in their seeded order and skip what no
-    longer fits. `reserved` rows are paid out of the same budget first, and are not picked. Raises BudgetError for a
+    longer fits. `reserved` rows are paid out of the same budget first, and are not picked; of what remains, the share
+    `batch` is spent (rounded up, at least the cheapest item). Raises BudgetError for a
     budget below the cheapest item, above what is left to buy or in another unit than the costs, and NothingToDo where
     the policy can rank no item that is left.
     """
     scores = score(candidates, policy, seed)
     paid_in = costs_under(budget, costs)
-    offer = _offer(candidates, scores, paid_in, budget, reserved)
+    offer = _offer(candidates, scores, paid_in, budget, reserved, batch)
     picks = _pick(policy, offer, time_limit_seconds)
     order = scores.best_first(offer.index[picks.taken])
     tied, tied_picked = _split_ties(picks.tied_by, picks.taken)
@@ -121,11 +130,11 @@ def choose(
         cost=costs.values[order],
         spent=costs.total(order),
         unit=costs.unit,
-        left=(offer.capacity - int(offer.quanta[picks.taken].sum())) / paid_in.quanta_per_unit,
+        left=(offer.granted - int(offer.quanta[picks.taken].sum())) / paid_in.quanta_per_unit,
         left_unit=paid_in.unit,
         n_pool=int(candidates.eligible.sum()),
         n_candidates=len(offer.index),
-        exhausted=bool(picks.taken.all()) and int(offer.quanta.sum()) < offer.capacity,
+        exhausted=bool(picks.taken.all()) and int(offer.quanta.sum()) < offer.granted,
         n_tied_at_cut=tied,
         n_tied_picked=tied_picked,
         tie_rule=picks.tie_rule,
@@ -141,16 +150,22 @@ def bought(
     *,
     seed: int,
     reserved: NDArray[np.intp],
+    batch: Fraction,
     time_limit_seconds: float,
 ) -> NDArray[np.intp]:
     """Only the rows that `choose` would pick, in file order, without what it says about them; raises the same."""
     scores = score(candidates, policy, seed)
-    offer = _offer(candidates, scores, costs_under(budget, costs), budget, reserved)
+    offer = _offer(candidates, scores, costs_under(budget, costs), budget, reserved, batch)
     return offer.index[_pick(policy, offer, time_limit_seconds).taken]
 
 
 def _offer(
-    candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget, reserved: NDArray[np.intp]
+    candidates: Candidates,
+    scores: Scores,
+    paid_in: Costs,
+    budget: Budget,
+    reserved: NDArray[np.intp],
+    batch: Fraction,
 ) -> _Offer:
     offered = scores.candidate.copy()
     offered[reserved] = False
@@ -158,12 +173,13 @@ def _offer(
     if not index.size:
         raise _nothing_to_rank(candidates, scores.policy)
     for_slice = int(paid_in.quanta[reserved].sum())
-    capacity = capacity_of(budget, paid_in, candidates) - for_slice
+    granted = capacity_of(budget, paid_in, candidates) - for_slice
     quanta, tie_key = paid_in.quanta[index], scores.tie_key[index]
-    if quanta.min() > capacity:
+    if quanta.min() > granted:
         cheapest = int(index[np.lexsort((tie_key, quanta))[0]])
         raise below_cheapest(budget, paid_in, candidates, cheapest, for_slice)
-    return _Offer(index, scores.value[index], tie_key, quanta, capacity)
+    capacity = max(math.ceil(granted * batch), int(quanta.min()))
+    return _Offer(index, scores.value[index], tie_key, quanta, capacity, granted)
 
 
 def _pick(policy: Policy, offer: _Offer, time_limit_seconds: float) -> _Picks:
@@ -222,8 +238,10 @@ def _nothing_to_rank(candidates: Candidates, policy: Policy) -> NothingToDo:
             hint="Bring the labels in: budgetplan ingest FILE, or take back what is out: budgetplan recall SHORTLIST",
         )
     if np.any(candidates.eligible & ~np.isnan(candidates.location)):
-        return NothingToDo(
-            f"policy {policy} needs items with a known answer, and found none that it can rank.",
-            hint="Rank by agreement: budgetplan shortlist --policy hard",
+        reason = (
+            "found no item whose first sample was, or is predicted to be, wrong"
+            if policy == Policy.BASE_WRONG
+            else "needs estimates of p, which signals give only once some items are labelled"
         )
+        return NothingToDo(f"policy {policy} {reason}.", hint="Use another: budgetplan shortlist --policy hard")
     return NothingToDo("no item has samples to rank by.", hint="Sample them: budgetplan probe POOL")

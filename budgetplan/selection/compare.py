@@ -4,11 +4,13 @@ Invariant: all rows spend the same budget under the same costs and seed as the c
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from budgetplan.errors import BudgetError, NothingToDo
+from budgetplan.selection.batch import WHOLE
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.choose import NONE_RESERVED, Choice, bought
 from budgetplan.selection.costs import Costs
@@ -17,15 +19,19 @@ from budgetplan.selection.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class PolicyRow:
-    """One policy's shortlist in numbers; the means are over its `verified` items, None where it has none.
+    """One policy's shortlist in numbers.
 
-    `shared` items are also on the chosen shortlist. `items` is 0 where the policy cannot rank this pool.
+    `mean_p_hat` is over its `verified` items, `mean_p` and `mean_learnable` over the `estimated` ones, calibrated ones
+    among them; None where it has none. `shared` items are also on the chosen shortlist. `items` is 0 where the policy
+    cannot rank this pool.
     """
 
     policy: Policy
     items: int
     verified: int
+    estimated: int
     mean_p_hat: float | None
+    mean_p: float | None
     mean_learnable: float | None
     spent: float
     unit: str
@@ -37,9 +43,13 @@ def compare(
     costs: Costs,
     chosen: Choice,
     reserved: NDArray[np.intp] = NONE_RESERVED,
+    batch: Fraction = WHOLE,
     time_limit_seconds: float = 2.0,
 ) -> list[PolicyRow]:
-    """Spend the chosen budget, less the `reserved` rows, under every policy; the limit holds for each of the others."""
+    """Spend the chosen budget, or the same batch of it, less the `reserved` rows, under every policy.
+
+    The limit holds for each of the others.
+    """
 
     def picked(policy: Policy) -> NDArray[np.intp]:
         try:
@@ -50,6 +60,7 @@ def compare(
                 chosen.budget,
                 seed=chosen.seed,
                 reserved=reserved,
+                batch=batch,
                 time_limit_seconds=time_limit_seconds,
             )
         except (NothingToDo, BudgetError):  # no item, or none that is cheap enough, for this policy alone
@@ -62,13 +73,15 @@ def compare(
 
 
 def _row(policy: Policy, candidates: Candidates, costs: Costs, chosen: Choice, picked: NDArray[np.intp]) -> PolicyRow:
-    verified = picked[candidates.verified[picked]]
+    verified, estimated = picked[candidates.verified[picked]], picked[candidates.estimated[picked]]
     return PolicyRow(
         policy=policy,
         items=len(picked),
         verified=len(verified),
+        estimated=len(estimated),
         mean_p_hat=float(candidates.p_hat[verified].mean()) if verified.size else None,
-        mean_learnable=float(candidates.learnable[verified].mean()) if verified.size else None,
+        mean_p=float(candidates.p_mean[estimated].mean()) if estimated.size else None,
+        mean_learnable=float(candidates.learnable[estimated].mean()) if estimated.size else None,
         spent=costs.total(picked),
         unit=costs.unit,
         shared=len(np.intersect1d(picked, chosen.order, assume_unique=True)),

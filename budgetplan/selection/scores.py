@@ -40,8 +40,9 @@ def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
 
     hard, easy: the place between hard and easy (`Candidates.location`). middle: distance to the median of that place
     over the eligible items; at equal K that is the order by distance to the median p̂ (section 2.3 of the paper).
-    random: a seeded uniform number, for every such item. base-wrong: 0 for the verified items whose first sample
-    was not correct, all equal, so that keys decide. learnable: as estimated; items with signals only have none.
+    random: a seeded uniform number, for every such item. base-wrong: 0 for the items whose first sample was not correct
+    or, where no answer is known, is predicted not to be, all equal, so that keys decide. learnable: as estimated; items
+    with signals only have none.
     """
     keys = keyed(candidates.id_hashes, seed, policy)
     eligible, place = candidates.eligible, candidates.location
@@ -56,10 +57,10 @@ def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
         case Policy.RANDOM:
             ranked_by = value = uniform(keys)
         case Policy.BASE_WRONG:
-            ranked_by = np.where(candidates.verified & (candidates.first_correct == 0), 0.0, np.nan)
+            ranked_by = np.where(candidates.first_wrong, 0.0, np.nan)
             value = 1.0 - ranked_by
         case Policy.LEARNABLE:
-            ranked_by = value = np.where(candidates.verified, candidates.learnable, np.nan)
+            ranked_by = value = np.where(candidates.estimated, candidates.learnable, np.nan)
     is_candidate = eligible & candidates.available & ~np.isnan(ranked_by)
     return Scores(
         policy=policy,

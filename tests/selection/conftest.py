@@ -21,7 +21,7 @@ def _pool(p_hat=(), agreement=(), k=10, first_correct=None, eligible=None, avail
         learnable=1 - p_mean**8 - (1 - p_mean) ** 8,
         k=counted.astype(np.int64),
         first_correct=first.astype(np.int8),
-        agreement=np.concatenate([np.full(n_known, np.nan), np.asarray(agreement, float), np.full(nothing, np.nan)]),
+        place=np.concatenate([np.full(n_known, np.nan), np.asarray(agreement, float), np.full(nothing, np.nan)]),
         source=np.array([VERIFIED] * n_known + [SIGNALS] * n_signals + [""] * nothing, dtype=np.str_),
         eligible=np.ones(items, np.bool_) if eligible is None else np.asarray(eligible, np.bool_),
         available=np.ones(items, np.bool_) if available is None else np.asarray(available, np.bool_),

@@ -71,10 +71,11 @@ def test_the_default_size_is_the_smallest_that_is_enough(n_pool):
     assert n == 1 or half_width(n - 1, n_pool) > 0.1
 
 
-def test_the_default_size_leaves_three_quarters_of_the_budget_to_the_picks():
-    assert [default_size(10**6, budget) for budget in (0, 3, 40, 271, 272, 10**5)] == [0, 0, 10, 67, 68, 68]
+def test_the_default_size_leaves_nine_tenths_of_the_budget_to_the_picks_and_of_a_small_one_three_quarters():
+    budgets = (0, 14, 15, 20, 39, 40, 100, 101, 110, 679, 680, 10**5)
+    assert [default_size(10**6, budget) for budget in budgets] == [0, 0, 5, 5, 9, 10, 10, 10, 11, 67, 68, 68]
     assert default_size(0, 100) == 0
-    assert default_size(125, 12) == 3
+    assert default_size(125, 12) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ TABLE = pa.table(
         "learnable": [0.9, None, None],
         "k": [2, 0, 0],
         "first_correct": [1, None, None],
-        "agreement": [1.0, 0.25, None],
+        "place": [1.0, 0.25, None],
         "source": ["verified", "signals", None],
         "eligible": [True, True, None],
     }

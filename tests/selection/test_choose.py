@@ -131,7 +131,7 @@ def test_when_what_is_left_cannot_be_ranked_it_says_what_was_bought(pool_of):
     pool = pool_of([0.1], agreement=[0.5], available=[False, True])
     with pytest.raises(NothingToDo, match="policy learnable can rank is already bought"):
         choose(pool, Policy.LEARNABLE, unpriced(2), parse_budget("1"))
-    with pytest.raises(NothingToDo, match="policy base-wrong needs items with a known answer"):
+    with pytest.raises(NothingToDo, match="policy base-wrong found no item whose first sample"):
         choose(pool, Policy.BASE_WRONG, unpriced(2), parse_budget("1"))
 
 
@@ -204,7 +204,7 @@ def test_free_items_are_always_bought(pool_of):
     ("policy", "pool", "message", "hint"),
     [
         (Policy.HARD, {"nothing": 3}, "no item has samples", "budgetplan probe"),
-        (Policy.LEARNABLE, {"agreement": [0.5]}, "policy learnable needs items with a known answer", "--policy hard"),
+        (Policy.LEARNABLE, {"agreement": [0.5]}, "policy learnable needs estimates of p", "--policy hard"),
         (Policy.BASE_WRONG, {"p_hat": [0.5], "first_correct": [1]}, "policy base-wrong", "--policy hard"),
         (Policy.RANDOM, {"p_hat": [0.5], "eligible": [False]}, "every item of the pool is kept out", "--exclude"),
     ],

@@ -33,7 +33,7 @@ def pool():
         learnable=estimates.learnable,
         k=k,
         first_correct=correct[:, 0].astype(np.int8),
-        agreement=np.full(len(rows), np.nan),
+        place=np.full(len(rows), np.nan),
         source=np.full(len(rows), "verified"),
         eligible=np.ones(len(rows), np.bool_),
         available=np.ones(len(rows), np.bool_),

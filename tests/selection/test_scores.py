@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -38,7 +40,7 @@ def test_few_samples_say_less_than_many(pool_of):
 
 @pytest.mark.parametrize("policy", list(Policy))
 def test_candidates_by_policy(pool_of, policy):
-    pool = pool_of([0.0, 0.5, 1.0], agreement=[0.4], nothing=1, first_correct=[0, 1, 0, -1, -1])
+    pool = pool_of([0.0, 0.5, 1.0], agreement=[0.6], nothing=1, first_correct=[0, 1, 0, -1, -1])
     expected = {
         Policy.RANDOM: [True] * 5,
         Policy.BASE_WRONG: [True, False, True, False, False],
@@ -48,6 +50,20 @@ def test_candidates_by_policy(pool_of, policy):
     assert scores.candidate.tolist() == expected
     np.testing.assert_array_equal(np.isnan(scores.score), ~scores.candidate)
     assert np.all((scores.value >= 0) & (scores.value <= 1))
+
+
+def test_without_an_answer_base_wrong_takes_what_is_predicted_wrong(pool_of):
+    pool = pool_of([0.0, 1.0], agreement=[0.49, 0.5], first_correct=[0, 1, -1, -1])
+    assert score(pool, Policy.BASE_WRONG, 0).score.tolist()[::2] == [0.0, 0.0]
+    assert score(pool, Policy.BASE_WRONG, 0).candidate.tolist() == [True, False, True, False]
+
+
+def test_a_calibrated_item_has_a_learnable_score(pool_of):
+    pool = pool_of([0.0, 0.5])
+    guessed = replace(pool, source=np.array(["verified", "calibrated"]), p_hat=np.array([0.0, np.nan]))
+    assert guessed.verified.tolist() == [True, False]
+    assert score(guessed, Policy.LEARNABLE, 0).candidate.tolist() == [True, True]
+    np.testing.assert_array_equal(guessed.location, pool.p_mean)
 
 
 @pytest.mark.parametrize("policy", list(Policy))
