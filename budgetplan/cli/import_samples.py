@@ -21,6 +21,7 @@ def import_samples(
     id_field: o.IdField = None,
     completions_field: o.CompletionsField = None,
     conflicts: o.Conflicts = None,
+    role: o.Role = "base",
     db: o.Db = None,
     as_json: o.Json = False,
     log_file: o.LogFile = None,
@@ -28,6 +29,7 @@ def import_samples(
     """Take completions sampled elsewhere.
 
     The same path as probe, without a model. The same rows twice add nothing.
+    With --role reference rows may bring one answer each ("answer": "42"), and none is taken as known.
     """
     from budgetplan.cli.screens import show_import
     from budgetplan.cli.session import opened
@@ -42,5 +44,5 @@ def import_samples(
         id_field=id_field,
         completions_field=completions_field,
     ) as (project, _):
-        report = project.import_samples(files, conflicts=conflicts)
+        report = project.import_samples(files, conflicts=conflicts, role=role)
     show_import(report, as_json=as_json)

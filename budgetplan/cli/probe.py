@@ -13,6 +13,9 @@ def probe(
     pool: Annotated[str, typer.Argument(help="JSONL, CSV, Parquet, JSON, hf://name[:split] or a datasets folder.")],
     model: o.Model = None,
     k: Annotated[int | None, typer.Option("--k", "-k", help="Samples per item. [default: 8]")] = None,
+    single_pass: Annotated[
+        bool, typer.Option("--single-pass", help="One sample per item, --k 1: the cheap base-wrong filter.")
+    ] = False,
     engine: o.Engine = None,
     max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Longest completion. [default: 1024]")] = None,
     temperature: Annotated[float | None, typer.Option("--temperature", help="0 is greedy. [default: 1.0]")] = None,
@@ -32,6 +35,7 @@ def probe(
     answer_field: o.AnswerField = None,
     id_field: o.IdField = None,
     conflicts: o.Conflicts = None,
+    role: o.Role = "base",
     skip_too_long: Annotated[
         bool, typer.Option("--skip-too-long", help="Leave out prompts longer than the model's context.")
     ] = False,
@@ -51,11 +55,13 @@ def probe(
     from budgetplan.cli.screens import show_probe
     from budgetplan.cli.session import opened
 
+    if single_pass and k not in (None, 1):
+        raise typer.BadParameter(f"--single-pass takes one sample per item, and --k asks for {k}: leave one away.")
     with opened(
         log_file,
         db=db,
         model=model,
-        k=k,
+        k=1 if single_pass else k,
         engine=engine,
         max_tokens=max_tokens,
         temperature=temperature,
@@ -71,7 +77,8 @@ def probe(
         id_field=id_field,
         trust_remote_code=trust_remote_code or None,
     ) as (project, confirm):
-        report = project.probe(pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=None if yes else confirm)
+        ask = None if yes else confirm
+        report = project.probe(pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=ask, role=role)
     show_probe(report, as_json=as_json)
     if report.n_missing:
         raise typer.Exit(INCOMPLETE)

@@ -14,6 +14,9 @@ ANSWER_NAMES = ("answer", "solution", "target", "gold", "ground_truth", "reward_
 
 COMPLETIONS_NAMES = ("completions", "samples", "responses", "generations", "outputs")
 
+SINGLE_NAMES = ("completion", "response", "output", "prediction", "answer")
+"""Where a file of another model's answers may have its one text, if it has no list of completions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fields:
@@ -35,22 +38,27 @@ DETECTED = Fields()
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How the user wants files read; `command` is what a hint repeats."""
+    """How the user wants files read; `command` is what a hint repeats.
+
+    With `samples` rows bring a list of completions, with `singles` that or one text; then none has a known answer.
+    """
 
     given: Fields
     command: str
     samples: bool
+    singles: bool = False
 
 
 def detect_fields(names: Sequence[str], request: Request, source: str) -> Fields:
     """Choose the columns among `names`; raise PoolError where a needed one is missing."""
     given, samples = request.given, request.samples
     usage = f"{request.command} {shlex.quote(source)}"
+    texts = (*COMPLETIONS_NAMES, *SINGLE_NAMES) if request.singles else COMPLETIONS_NAMES
     found = Fields(
         prompt=_pick(names, given.prompt, PROMPT_NAMES),
         answer=_pick(names, given.answer, ANSWER_NAMES),
         id=_pick(names, given.id, ("id",)),
-        completions=_pick(names, given.completions, COMPLETIONS_NAMES) if samples else None,
+        completions=_pick(names, given.completions, texts) if samples else None,
     )
     for field in ("prompt", "answer", "id", "completions")[: 4 if samples else 3]:
         wanted = getattr(given, field)

@@ -1,6 +1,7 @@
 """Completions sampled elsewhere, as columns. A sample is known by its row's content, whatever the order."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import duckdb
@@ -42,6 +43,13 @@ CREATE MACRO completion_fault(json, f) AS CASE
     THEN 'has a mean_logprob that is no number' END;
 """
 
+_LISTS = "CREATE MACRO listed(given, items) AS items;"
+_SINGLES = """
+CREATE MACRO listed(given, items) AS CASE
+    WHEN is_list(given) THEN items WHEN coalesce(given, 'null') IN ('null', '""') THEN []
+    WHEN is_string(given) OR is_object(given) THEN [given] ELSE [to_json(given::VARCHAR)] END;"""
+"""The completions in what a row gives, whose elements are `items` if it is a list."""
+
 
 class Samples(NamedTuple):
     """What `read_samples` found: the pool, and a table of SAMPLES_SCHEMA in no particular order."""
@@ -50,23 +58,40 @@ class Samples(NamedTuple):
     table: pa.Table
 
 
-def read_samples(sources: Sequence[str], *, fields: Fields = DETECTED, conflicts: Conflicts | None = None) -> Samples:
+def read_samples(
+    sources: Sequence[str], *, fields: Fields = DETECTED, conflicts: Conflicts | None = None, reference: bool = False
+) -> Samples:
     """Read one or several files of rows that bring their completions, as one pool and one table of samples.
 
     A completion is a text, or an object with `text` and any of `finish_reason`, `mean_logprob`, `n_tokens`, `model`;
     null, or a null text, is a sample that failed. A row may have no completions, and may name the `model` of all.
     A file named twice is read once.
     Samples of items that `conflicts="drop"` leaves out are left out too. Raises PoolError.
+
+    Of a `reference` model, rows may bring one text instead of a list (a number is a text too, an empty text is none),
+    and what they call an answer is the model's, never a known one.
     """
-    request = Request(fields, "budgetplan import-samples", samples=True)
+    given = replace(fields, answer="") if reference else fields
+    request = Request(given, "budgetplan import-samples", samples=True, singles=reference)
     with workspace() as con:
         opened, used = load_rows(con, list(dict.fromkeys(sources)), request)
         pool = merged_pool(con, opened, used[0], conflicts)
+        con.execute(_MACROS + (_SINGLES if reference else _LISTS))
         for part, source in enumerate(opened):
+            if reference:
+                _add_singles(con, source, part, used[part])
             _refuse_unlisted(con, source, part, used[part])
-        con.execute(_MACROS + _SAMPLE_ROW)
+        con.execute(_SAMPLE_ROW)
         tables = [_samples(con, source, part, used[part]) for part, source in enumerate(opened)]
     return Samples(pool, pa.concat_tables(tables))
+
+
+def _add_singles(con: duckdb.DuckDBPyConnection, source: Source, part: int, fields: Fields) -> None:
+    """Let rows with one text, or none, stand beside those with a list."""
+    con.execute(f"""
+        UPDATE pool_row SET content = md5(coalesce(given, 'null'))
+        FROM (SELECT row, json_extract(doc, {pointer(fields.completions or "")}) AS given FROM {source.view}) AS single
+        WHERE part = {part} AND content IS NULL AND pool_row.row = single.row""")
 
 
 def _refuse_unlisted(con: duckdb.DuckDBPyConnection, source: Source, part: int, fields: Fields) -> None:
@@ -100,12 +125,13 @@ def _samples(con: duckdb.DuckDBPyConnection, source: Source, part: int, fields: 
 
 def _completions(source: Source, fields: Fields) -> str:
     """One row per completion, with what is wrong with it, if anything is."""
-    path = every(fields.completions or "")
+    name = fields.completions or ""
     return f"""
         SELECT *, completion_fault(json, f) AS fault FROM (
         SELECT *, completion_fields(json) AS f FROM (
         SELECT row, unnest(completions) AS json, unnest(range(len(completions))) AS position
-        FROM (SELECT row, json_extract(doc, {path}) AS completions FROM {source.view})))"""
+        FROM (SELECT row, listed(json_extract(doc, {pointer(name)}), json_extract(doc, {every(name)})) AS completions
+              FROM {source.view})))"""
 
 
 def _faulty(con: duckdb.DuckDBPyConnection, source: Source, fields: Fields) -> PoolError | None:

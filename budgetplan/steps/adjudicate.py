@@ -1,6 +1,5 @@
 """Deciding what labels say: equal answers by the verifier, then the majority, then gold, then samples judged anew."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,15 +8,13 @@ import pyarrow as pa
 
 from budgetplan.annotation.adjudication import Answer, Pair, pairs_of, same_answers
 from budgetplan.errors import VerifierError
-from budgetplan.outcome import Outcome
 from budgetplan.records import Progress
+from budgetplan.steps.equal_answers import equal_by
 from budgetplan.steps.verify import GOLD_SAMPLE, verify_run
 from budgetplan.store.adjudications import Decided, adjudicate, answers_to_compare, some_answers
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import all_runs, mark_used
 from budgetplan.store.verdicts import has_pending
-from budgetplan.verifying.judge import Judge
-from budgetplan.verifying.judging import IS_ANSWER
 from budgetplan.verifying.verifier import auto_verifier
 
 
@@ -57,24 +54,12 @@ def _verifier(store: Store, pool_id: str | None, asked: str) -> str:
 
 
 def _equal_pairs(verifier: str, answers: Sequence[Answer]) -> list[Pair]:
-    """The pairs of answers to an item that a verifier finds equal, either way round; what it cannot compare differs."""
+    """The pairs of answers to an item that a verifier finds equal."""
     pairs = pairs_of(answers)
-    with Judge(verifier, workers=os.cpu_count() or 1) as judge:
-        there = judge.judge(_as_rows([(pair.left.text, pair.right.text) for pair in pairs]))
-        back = judge.judge(_as_rows([(pair.right.text, pair.left.text) for pair in pairs]))
-    outcomes = zip(pairs, there["outcome"].to_pylist(), back["outcome"].to_pylist(), strict=True)
-    return [pair for pair, *either in outcomes if Outcome.CORRECT in either]
-
-
-def _as_rows(compared: Sequence[tuple[str, str]]) -> pa.Table:
-    return pa.table(
-        {
-            "text": pa.array([text for text, _ in compared], pa.string()),
-            "finish_reason": pa.repeat(IS_ANSWER, len(compared)),
-            "gold": pa.array([gold for _, gold in compared], pa.string()),
-            "columns": pa.nulls(len(compared), pa.string()),
-        }
-    )
+    left = pa.array([pair.left.text for pair in pairs], pa.string())
+    right = pa.array([pair.right.text for pair in pairs], pa.string())
+    equal = equal_by(verifier, left, right).to_pylist()
+    return [pair for pair, is_equal in zip(pairs, equal, strict=True) if is_equal]
 
 
 def _judge_again(store: Store, progress: Progress) -> int:
@@ -90,7 +75,7 @@ def _judge_again(store: Store, progress: Progress) -> int:
         judged = verify_run(store, runs[0], runs[0].verifier, progress)
         if judged.verdicts_by != before:
             progress.note(f"the answers now known suit the verifier {judged.verdicts_by} better than {before}")
-    for run in waiting:
+    for run in reversed(waiting):  # so that of the references, too, the last used stays the last used
         if run != runs[0]:
             try:
                 verify_run(store, run, run.verifier, progress)

@@ -1,7 +1,7 @@
 """`import-samples`: a pool and its completions from rollouts made elsewhere, into a run of their own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,16 +10,18 @@ import pyarrow.compute as pc
 from budgetplan.config import Settings
 from budgetplan.errors import PoolError
 from budgetplan.pool.merging import Conflicts
+from budgetplan.pool.reader import Pool
 from budgetplan.pool.samples import read_samples
 from budgetplan.probing.identity import run_id_of
 from budgetplan.records import Progress
 from budgetplan.steps.health import RunHealth, run_health
 from budgetplan.steps.pools import PoolSummary, fields_of, pool_id_of, store_pool
-from budgetplan.steps.probe_check import about_pool, carried_on, known_runs
+from budgetplan.steps.probe_check import about_run, base_beside, carried_on, known_runs
+from budgetplan.steps.references import store_reference_pool, with_bare_answers
 from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.completions import import_samples as store_samples
 from budgetplan.store.connection import Store
-from budgetplan.store.runs import IMPORTED, ProbeRun, save_run
+from budgetplan.store.runs import BASE, IMPORTED, REFERENCE, ProbeRun, Role, save_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +36,43 @@ class ImportReport:
 
 
 def import_samples(
-    store: Store, sources: Sequence[str], settings: Settings, conflicts: Conflicts | None, progress: Progress
+    store: Store,
+    sources: Sequence[str],
+    settings: Settings,
+    conflicts: Conflicts | None,
+    progress: Progress,
+    role: Role = BASE,
 ) -> ImportReport:
     """Store samples under the model they name, and verify those whose answer is known.
 
-    The same rows again add nothing; other rows of the same model add to its samples.
+    The same rows again add nothing; other rows of the same model add to its samples. Rows of a reference bring its
+    answers, in whatever form, and no known ones.
     """
     check_verifier(settings.verifier)
+    is_reference = role == REFERENCE
     progress.start("reading samples", None)
-    pool, samples = read_samples(sources, fields=fields_of(settings), conflicts=conflicts)
+    pool, samples = read_samples(sources, fields=fields_of(settings), conflicts=conflicts, reference=is_reference)
     progress.finish()
+    known = known_runs(store)
+    run = carried_on(_run_of(pool, samples, settings, sources, role), settings.verifier, known)
+    for note in about_run(run, pool.source, known):
+        progress.note(note)
+    with store.writing() as connection:
+        if is_reference:
+            summary = store_reference_pool(connection, pool, base_beside(run, known))
+            run, samples = replace(run, pool_id=summary.pool_id), with_bare_answers(samples)
+        else:
+            summary = store_pool(connection, pool)
+        save_run(connection, run)
+        n_new = store_samples(connection, run.run_id, samples)
+    run = verify_run(store, run, run.verifier, progress)
+    return ImportReport(run, summary, samples.num_rows, n_new, run_health(store, run))
+
+
+def _run_of(pool: Pool, samples: pa.Table, settings: Settings, sources: Sequence[str], role: Role) -> ProbeRun:
     model = _model_of(samples, settings, sources)
     config = {"model": model, "revision": "", "engine": IMPORTED}
-    run = ProbeRun(
+    return ProbeRun(
         run_id=run_id_of(config),
         pool_id=pool_id_of(pool),
         model=model,
@@ -56,17 +82,8 @@ def import_samples(
         k=_most_samples(samples),
         verifier=settings.verifier or "auto",
         verdicts_by="",
+        role=role,
     )
-    known = known_runs(store)
-    run = carried_on(run, settings.verifier, known)
-    for note in about_pool(run, pool.source, known):
-        progress.note(note)
-    with store.writing() as connection:
-        summary = store_pool(connection, pool)
-        save_run(connection, run)
-        n_new = store_samples(connection, run.run_id, samples)
-    run = verify_run(store, run, run.verifier, progress)
-    return ImportReport(run, summary, samples.num_rows, n_new, run_health(store, run))
 
 
 def _model_of(samples: pa.Table, settings: Settings, sources: Sequence[str]) -> str:

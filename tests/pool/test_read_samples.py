@@ -208,3 +208,41 @@ def test_no_completions(lines: Callable[..., str]) -> None:
     assert caught.value.hint == "Name it: budgetplan import-samples pool.jsonl --completions-field NAME"
     with pytest.raises(PoolError, match=r"pool\.jsonl:2: no completions: 'completions' is missing"):
         read_samples([lines({"prompt": "p", "completions": []}, {"prompt": "q"})])
+
+
+def test_another_models_answers_are_one_text_a_row_and_never_known_ones(lines: Callable[..., str]) -> None:
+    texts = ["42", 42, 4.5, {"text": "t", "n_tokens": 3}, ["a", "b"], None, "[1, 2]"]
+    rows = [{"prompt": f"p{place}", "answer": text} for place, text in enumerate(texts)]
+    pool, samples = read_samples([lines(*rows, {"prompt": "nothing"})], reference=True)
+    found = {place: [] for place in range(8)} | by_item(samples, [f"p{place}" for place in range(7)])
+    assert found == {0: ["42"], 1: ["42"], 2: ["4.5"], 3: ["t"], 4: ["a", "b"], 5: [], 6: ["[1, 2]"], 7: []}
+    assert pool.table["answers"].to_pylist() == [[]] * 8
+
+
+def by_item(samples: pa.Table, prompts: list[str]) -> dict[int, list[str]]:
+    places = {item_id_of([Message("user", prompt)]): place for place, prompt in enumerate(prompts)}
+    found: dict[int, list[str]] = {}
+    for row in sorted(samples.to_pylist(), key=lambda row: int(row["position"])):
+        found.setdefault(places[row["item_id"]], []).append(row["text"])
+    return found
+
+
+def test_a_list_of_completions_comes_before_an_answer(lines: Callable[..., str]) -> None:
+    row = {"prompt": "p", "answer": "5", "responses": ["a"]}
+    pool, samples = read_samples([lines(row)], reference=True)
+    assert samples["text"].to_pylist() == ["a"]
+    assert pool.table["answers"].to_pylist() == [[]]
+
+
+def test_answers_in_a_table_of_text(tmp_path: Path) -> None:
+    Path("answers.csv").write_text("prompt,answer\n1+1=?,2\n2+2=?,\n")
+    assert read_samples(["answers.csv"], reference=True).table["text"].to_pylist() == ["2"]
+
+
+def test_the_same_answer_twice_is_one_row_again(lines: Callable[..., str]) -> None:
+    rows = [{"prompt": "p", "answer": "1"}, {"prompt": "p", "answer": "2"}]
+    sources = [
+        set(read_samples([lines(*part)], reference=True).table["source"].to_pylist()) for part in (rows, rows[:1])
+    ]
+    assert len(sources[0]) == 2
+    assert sources[1] < sources[0]

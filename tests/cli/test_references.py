@@ -1,0 +1,23 @@
+"""`--role reference` on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def test_answers_of_another_model_are_stored_as_a_reference(imported: Any) -> None:
+    rows = [{"prompt": f"{n}+{n}=?", "answer": str(n)} for n in range(20)]
+    Path("big.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = imported("import-samples", "big.jsonl", "--role", "reference", "--json")
+    document = json.loads(done.stdout)
+    assert (document["run"]["role"], document["run"]["model"], document["next"]) == (
+        "reference",
+        "big",
+        "budgetplan rank",
+    )
+    assert document["pool"]["n_new_items"] == document["pool"]["n_changed_answers"] == 0
+    again = imported("import-samples", "big.jsonl", "--role", "reference")
+    assert "is a reference: rank compares the base model's answers with those of big" in again.stderr
+    assert again.stdout.splitlines()[-1] == "Next: budgetplan rank"
+    assert json.loads(imported("verify", "--json").stdout)["run"]["model"] == "tiny"
+    assert imported("import-samples", "big.jsonl", "--role", "judge").exit_code == 2
