@@ -24,6 +24,11 @@ def write_demo_pool(path: Path, n: int = 1000, seed: int = 0, *, answers: bool =
     return partial.replace(path)
 
 
+def write_unanswered_pool(path: Path, *, answers: bool = False) -> Path:
+    """Write the prompts that the demo buys labels for; with their answers only to judge by them what was done."""
+    return write_demo_pool(path, n=400, seed=1, answers=answers)
+
+
 def demo_settings() -> dict[str, Any]:
     """Return what the example is probed with: its own model, its prompts as they are, K = 8."""
     return {
