@@ -51,21 +51,30 @@ class Project:
         conflicts: Literal["first", "drop"] | None = None,
         skip_too_long: bool = False,
         confirm: Callable[[str], bool] | None = None,
+        role: Literal["base", "reference"] = "base",
     ) -> "ProbeReport":
-        """Import a pool, sample what is missing of K completions per item, verify what has a known answer."""
+        """Import a pool, sample what is missing of K completions per item, verify what has a known answer.
+
+        The model's answers are a `reference` where the base model's are to be compared with them.
+        """
         from budgetplan.steps.probe import probe
         from budgetplan.steps.probe_check import ProbeChoices
 
-        choices = ProbeChoices(conflicts, skip_too_long, confirm)
+        choices = ProbeChoices(conflicts, skip_too_long, confirm, role)
         return probe(self.store, str(pool), self.settings, choices, self.progress)
 
     def import_samples(
-        self, files: Sequence[str | Path], *, conflicts: Literal["first", "drop"] | None = None
+        self,
+        files: Sequence[str | Path],
+        *,
+        conflicts: Literal["first", "drop"] | None = None,
+        role: Literal["base", "reference"] = "base",
     ) -> "ImportReport":
-        """The same from completions sampled elsewhere."""
+        """The same from completions sampled elsewhere; of a `reference`, rows may bring one answer each."""
         from budgetplan.steps.import_samples import import_samples
 
-        return import_samples(self.store, [str(file) for file in files], self.settings, conflicts, self.progress)
+        names = [str(file) for file in files]
+        return import_samples(self.store, names, self.settings, conflicts, self.progress, role)
 
     def verify(self, *, run: str | None = None) -> "VerifyReport":
         """Judge a run's stored completions with the verifier of the settings, without sampling."""
@@ -73,11 +82,15 @@ class Project:
 
         return verify(self.store, run, self.settings.verifier, self.progress)
 
-    def rank(self, *, run: str | None = None, out: str | Path | None = None) -> "Ranking":
-        """Estimate every item's difficulty and rank the pool by the policy; `out` writes every item's estimate."""
-        from budgetplan.steps.rank import rank
+    def rank(self, *, run: str | None = None, out: str | Path | None = None, single_pass: bool = False) -> "Ranking":
+        """Estimate every item's difficulty and rank the pool by the policy; `out` writes every item's estimate.
 
-        return rank(self.store, self.settings, run, Path(out) if out else None, self.progress)
+        With `single_pass`, the signals of items without an answer come from their first sample alone.
+        """
+        from budgetplan.steps.rank import RankChoices, rank
+
+        choices = RankChoices(run, Path(out) if out else None, single_pass)
+        return rank(self.store, self.settings, choices, self.progress)
 
     def shortlist(
         self,
@@ -86,18 +99,24 @@ class Project:
         run: str | None = None,
         exclude: Sequence[str] = (),
         audit: str | None = None,
+        batch: str | None = None,
+        single_pass: bool = False,
         tool: str = "spreadsheet",
         show_model_answer: bool = False,
         out: str | Path | None = None,
         force: bool = False,
         dry_run: bool = False,
     ) -> "Shortlisted":
-        """Choose what the budget buys (without one: what is left) and write it for you and for the annotators."""
+        """Choose what the budget buys (without one: what is left) and write it for you and for the annotators.
+
+        `batch` is the share of the budget to spend at once; by default a third while no answer of the pool is known.
+        """
         from budgetplan.steps.shortlist import ShortlistChoices, shortlist
         from budgetplan.steps.shortlist_files import FileChoices
 
         files = FileChoices(Path(out) if out else None, tool, force, show_model_answer)
-        choices = ShortlistChoices(budget, files, tuple(exclude), audit, dry_run)
+        given = frozenset(name for name, origin in self.resolved.origins.items() if origin != "default")
+        choices = ShortlistChoices(budget, files, tuple(exclude), audit, batch, single_pass, dry_run, given)
         return shortlist(self.store, self.settings, run, choices, self.progress)
 
     def look_again(

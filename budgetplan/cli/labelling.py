@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
 from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdout_console
+from budgetplan.cli.trust import show_recalibrated
 from budgetplan.errors import counted
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def show_ingest(report: "IngestReport", *, as_json: bool) -> None:
     say(_decided_line(report.rescored.decided, report.rescored.n_runs))
     before, after = report.answered_before, report.answered
     say(f"Items with an answer, and so with p̂: {before.n:,} → {after.n:,} of {after.of:,}.")
+    if report.recalibrated:
+        show_recalibrated(report.recalibrated)
     if report.disagreements:
         contradicting = sum(item.known is not None for item in report.disagreements)
         known = f", {contradicting:,} of them with an answer known beforehand" if contradicting else ""

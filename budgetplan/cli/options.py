@@ -56,6 +56,13 @@ CostPerItem = Annotated[
     typer.Option("--cost-per-item", help="One cost for all: 5min, 4usd; or measured: the annotators' times."),
 ]
 Tool = Literal["label-studio", "argilla", "prodigy", "spreadsheet", "jsonl", "parquet"]
+Role = Annotated[
+    Literal["base", "reference"],
+    typer.Option("--role", help="reference: another model, whose answers the base model's are compared with."),
+]
+SinglePass = Annotated[
+    bool, typer.Option("--single-pass", help="Without answers: look at the first sample of each item alone.")
+]
 ToolFormat = Annotated[Tool, typer.Option("--format", "-f", help="The annotators' tool.")]
 ExportFormat = Annotated[
     Tool | None,

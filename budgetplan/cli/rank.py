@@ -16,6 +16,7 @@ def rank(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every item: .jsonl, .csv or .parquet.")] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Rows to show.")] = 10,
     group_size: o.GroupSize = None,
+    single_pass: o.SinglePass = False,
     seed: o.Seed = None,
     db: o.Db = None,
     as_json: o.Json = False,
@@ -24,10 +25,11 @@ def rank(
     """Rank the pool by difficulty for the model.
 
     Shows the share of correct samples (p̂), its 90 % interval, and the chance of a mixed GRPO group (learnable).
+    Items without a known answer are placed by signals from their samples, and by what labels taught about these.
     """
     from budgetplan.cli.ranking import show_ranking
     from budgetplan.cli.session import opened
 
     with opened(log_file, db=db, policy=policy, group_size=group_size, seed=seed) as (project, _):
-        ranking = project.rank(run=run, out=out)
+        ranking = project.rank(run=run, out=out, single_pass=single_pass)
     show_ranking(ranking, top=top, as_json=as_json)

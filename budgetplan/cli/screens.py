@@ -100,7 +100,8 @@ def _pool_line(pool: "PoolSummary") -> str:
 
 
 def _run_line(run: "ProbeRun") -> str:
-    return f"Run {run.run_id}: {run.model}, engine {run.engine}, K = {run.k}, verifier {run.verdicts_by}."
+    role = " (reference)" if run.role == "reference" else ""
+    return f"Run {run.run_id}: {run.model}{role}, engine {run.engine}, K = {run.k}, verifier {run.verdicts_by}."
 
 
 def _show_outcomes(health: "RunHealth") -> None:

@@ -33,6 +33,14 @@ def shortlist(
             "[default: some if the pool has no answers]",
         ),
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            "--batch",
+            help="Share of the budget to spend at once. [default: a third while no answer is known, else 100%]",
+        ),
+    ] = None,
+    single_pass: o.SinglePass = False,
     tool: o.ToolFormat = "spreadsheet",
     show_model_answer: Annotated[
         bool, typer.Option("--show-model-answer", help="Show annotators the model's answer; it biases their labels.")
@@ -57,10 +65,10 @@ def shortlist(
     Items that are bought or out for annotation are not chosen again.
     """
     from budgetplan.cli.labelling import show_looked_again
-    from budgetplan.cli.ranking import show_shortlist
     from budgetplan.cli.session import opened
+    from budgetplan.cli.shortlisted import show_shortlist
 
-    if disagreements and any((budget, audit, exclude, run, dry_run, show_model_answer)):
+    if disagreements and any((budget, audit, batch, single_pass, exclude, run, dry_run, show_model_answer)):
         raise typer.BadParameter(
             "--disagreements goes with --format, --out and --force alone. "
             "To see them and write nothing: budgetplan status --disagreements"
@@ -83,6 +91,8 @@ def shortlist(
             run=run,
             exclude=exclude or (),
             audit=audit,
+            batch=batch,
+            single_pass=single_pass,
             tool=tool,
             show_model_answer=show_model_answer,
             out=out,

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
-from budgetplan.cli.ranking import cost_model_line
+from budgetplan.cli.shortlisted import cost_model_line
 from budgetplan.cli.terminal import add_row, say, say_next, stdout_console
 from budgetplan.errors import counted
 
@@ -44,7 +44,7 @@ def _show_runs(report: "Status") -> None:
         add_row(
             runs,
             run.run_id,
-            run.model,
+            run.model + (" (reference)" if run.role == "reference" else ""),
             run.engine,
             row.pool.source,
             f"{row.pool.n_items:,}",

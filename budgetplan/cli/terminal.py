@@ -161,3 +161,8 @@ def ask(question: str) -> bool:
     import typer
 
     return sys.stdin.isatty() and typer.confirm(question, err=True)
+
+
+def or_dash(value: float | None, form: str) -> str:
+    """A number in a table's cell, or a dash where there is none."""
+    return "-" if value is None else format(value, form)

@@ -7,7 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from budgetplan.selection.policy import Policy
-from budgetplan.steps.estimates import ESTIMATE_COLUMNS, PoolEstimates
+from budgetplan.steps.estimates import ESTIMATE_COLUMNS, SIGNAL_COLUMNS, PoolEstimates
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import item_details
 
@@ -35,6 +35,6 @@ def output_table(store: Store, estimates: PoolEstimates, policy: Policy, ranked:
     columns["score"] = pa.array(ranked.score, from_pandas=True)
     columns["cost"] = pa.array(ranked.cost)
     columns["policy"] = pa.repeat(policy.value, len(ranked.order))
-    columns |= {name: estimated[name] for name in ("source", "agreement", "outcomes", "other_ids")}
+    columns |= {name: estimated[name] for name in ("source", *SIGNAL_COLUMNS, "outcomes", "other_ids")}
     own = [] if details is None else [name for name in details.column_names if name != "prompt"]
     return pa.table(columns | {name: details[name] for name in own if details is not None})

@@ -10,25 +10,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from budgetplan.difficulty.posterior import Prior, estimate, fit_prior
+from budgetplan.difficulty.posterior import Estimates, Prior, estimate, fit_prior, predicted
 from budgetplan.records import COUNTED, Outcome
-from budgetplan.selection.candidates import SIGNALS, VERIFIED, Candidates
+from budgetplan.selection.candidates import CALIBRATED, SIGNALS, VERIFIED, Candidates
 from budgetplan.steps.health import health_of
+from budgetplan.steps.signals import RunSignals
+from budgetplan.steps.unanswered import Unanswered, unanswered
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun
-from budgetplan.store.verdicts import agreement, conflicting_items, item_counts, truncated_share
+from budgetplan.store.verdicts import conflicting_items, item_counts, truncated_share
 
 ESTIMATE_COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable")
+SIGNAL_COLUMNS = (
+    "agreement",
+    "answer_entropy",
+    "n_answers",
+    "no_answer_rate",
+    "truncation_rate",
+    "mean_length",
+    "length_spread",
+    "mean_logprob",
+    "text_similarity",
+    "reference_agreement",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolEstimates:
-    """One row per item in file order: counts, estimates, agreement, source; and what the estimates rest on."""
+    """One row per item in file order: counts, estimates, signals, source; and what the estimates rest on.
+
+    `unanswered` is None where no signals were given; their columns are null then.
+    """
 
     pool: PoolRow
     table: pa.Table
     prior: Prior
+    unanswered: Unanswered | None
     n_conflicting: int
     warnings: list[str]
 
@@ -47,36 +65,45 @@ class PoolEstimates:
         return Candidates.from_table(table)
 
 
-def pool_estimates(store: Store, run: ProbeRun, group_size: int) -> PoolEstimates:
-    """Estimate every item of a run's pool."""
+def pool_estimates(store: Store, run: ProbeRun, group_size: int, signals: RunSignals | None) -> PoolEstimates:
+    """Estimate every item of a run's pool; those without an answer only where signals are given."""
     with store.reading() as connection:
         pool = find_pool(connection, run.pool_id)
         counts = item_counts(connection, run.run_id, run.pool_id, run.verdicts_by)
         conflicting = conflicting_items(connection, run.pool_id)
-        agreed = pa.nulls(counts.num_rows, pa.float64())
-        if pc.any(pc.greater(counts["n_unknown"], 0)).as_py():
-            agreed = agreement(connection, run.run_id, run.pool_id, run.verdicts_by)
         cut = truncated_share(connection, run.run_id)
-    k = sum(counts["n_" + outcome].to_numpy() for outcome in COUNTED)
-    prior = fit_prior(counts["n_correct"].to_numpy(), k)
-    estimates = estimate(counts["n_correct"].to_numpy(), k, prior, group_size)
+    n_correct, k = counts["n_correct"].to_numpy(), sum(counts["n_" + outcome].to_numpy() for outcome in COUNTED)
+    prior = fit_prior(n_correct, k)
+    others = unanswered(signals, counts["item_id"], n_correct, k) if signals else None
+    source = _sources(counts["item_id"], k, others, conflicting)
+    estimates = _with_calibrated(estimate(n_correct, k, prior, group_size), others, source, group_size)
     table = counts.select(["item_id", "id", "other_ids", "n_correct"])
     for name in ESTIMATE_COLUMNS:
         table = table.append_column(name, pa.array(getattr(estimates, name), from_pandas=True))
-    outcomes = pa.StructArray.from_arrays(
-        [counts["n_" + outcome].combine_chunks() for outcome in Outcome], names=[outcome.value for outcome in Outcome]
-    )
-    return PoolEstimates(
-        pool=pool,
-        table=table.append_column("k", pa.array(k))
-        .append_column("agreement", agreed)
+    table = (
+        table.append_column("k", pa.array(k))
+        .append_column("place", _place(others, len(k)))
         .append_column("first_correct", _first_correct(counts))
-        .append_column("source", _sources(table["item_id"], k, agreed, conflicting))
-        .append_column("outcomes", outcomes),
-        prior=prior,
-        n_conflicting=len(conflicting),
-        warnings=health_of(counts, cut, run.config.get("max_tokens")).warnings,
+        .append_column("source", source)
+        .append_column("outcomes", _outcomes(counts))
     )
+    for name in SIGNAL_COLUMNS:
+        table = table.append_column(name, signals.table[name] if signals else pa.nulls(len(k), pa.float64()))
+    health = health_of(counts, cut, run.config.get("max_tokens"))
+    return PoolEstimates(pool, table, prior, others, len(conflicting), health.warnings)
+
+
+def _with_calibrated(verified: Estimates, others: Unanswered | None, source: pa.Array, group_size: int) -> Estimates:
+    """Add the calibrated posterior of the items that have no verified one."""
+    if others is None or others.calibrated is None:
+        return verified
+    asked = pc.fill_null(pc.equal(source, CALIBRATED), False).to_numpy(zero_copy_only=False)
+    p = np.where(asked, others.calibrated.p, np.nan)
+    return verified.filled_from(predicted(p, others.calibrated.calibration.concentration, group_size))
+
+
+def _place(others: Unanswered | None, n_items: int) -> pa.Array:
+    return pa.nulls(n_items, pa.float64()) if others is None else pa.array(others.place, from_pandas=True)
 
 
 def _first_correct(counts: pa.Table) -> pa.Array:
@@ -85,12 +112,21 @@ def _first_correct(counts: pa.Table) -> pa.Array:
     return pc.if_else(counted, pc.equal(counts["first"], Outcome.CORRECT.value), pa.scalar(None, pa.bool_()))
 
 
-def _sources(item_id: pa.ChunkedArray, k: NDArray[np.int64], agreed: pa.Array, conflicting: list[str]) -> pa.Array:
-    """`verified` where p̂ exists, `signals` where only agreement does, else null.
+def _outcomes(counts: pa.Table) -> pa.StructArray:
+    return pa.StructArray.from_arrays(
+        [counts["n_" + outcome].combine_chunks() for outcome in Outcome], names=[outcome.value for outcome in Outcome]
+    )
 
-    An item whose known answers contradict each other has neither, until the user says which holds.
+
+def _sources(
+    item_id: pa.ChunkedArray, k: NDArray[np.int64], others: Unanswered | None, conflicting: list[str]
+) -> pa.Array:
+    """`verified` where p̂ exists, `calibrated` or `signals` where only signals do, else null.
+
+    An item whose known answers contradict each other has none of these, until the user says which holds.
     """
-    signalled = pc.is_valid(agreed)
+    by_signals = CALIBRATED if others and others.calibrated else SIGNALS
+    signalled = pc.is_valid(_place(others, len(k)))
     if conflicting:
         signalled = pc.and_(signalled, pc.invert(pc.is_in(item_id, value_set=pa.array(conflicting))))
-    return pc.if_else(pa.array(k > 0), VERIFIED, pc.if_else(signalled, SIGNALS, pa.scalar(None, pa.string())))
+    return pc.if_else(pa.array(k > 0), VERIFIED, pc.if_else(signalled, by_signals, pa.scalar(None, pa.string())))

@@ -72,7 +72,7 @@ def export(
                 "no item that was shortlisted has an answer yet.",
                 hint="Bring labels in: budgetplan ingest FILE, or take all whose answer was known: --with-known",
             )
-        rows = _rows(items, run, pool_estimates(store, run, settings.group_size).table)
+        rows = _rows(items, run, pool_estimates(store, run, settings.group_size, signals=None).table)
         own = item_details(connection, run.pool_id, items["item_id"]).drop_columns("prompt")
         unusable = n_unusable(connection, run.pool_id)
     for name in own.column_names:

@@ -19,6 +19,7 @@ from budgetplan.errors import LabelError, counted
 from budgetplan.records import Message, Progress, item_id_of
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
 from budgetplan.steps.people import under_pseudonyms, use_pseudonyms, uses_pseudonyms
+from budgetplan.steps.recalibrate import Recalibrated, recalibrate
 from budgetplan.store.adjudications import Disagreement, disagreements, reopen_contradictions
 from budgetplan.store.annotators import removed_people
 from budgetplan.store.connection import Store
@@ -89,6 +90,7 @@ class IngestReport:
     answered_before: Share
     answered: Share
     disagreements: list[Disagreement]
+    recalibrated: Recalibrated | None
 
     def n(self, change: str) -> int:
         """How many labels are new, changed, unchanged, skipped or rejected."""
@@ -128,6 +130,7 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
             reopen_contradictions(connection, changed["item_id"])
         enter_labels_spent(connection, ", ".join(file.source.sha256[:12] for file in incoming))
     rescored = adjudicate_labels(store, progress, replace_known=choices.replace_known)
+    recalibrated = recalibrate(store, progress)
     with store.reading() as connection:
         return IngestReport(
             files=[_file_report(file) for file in incoming],
@@ -140,6 +143,7 @@ def ingest(store: Store, paths: Sequence[Path], choices: IngestChoices, progress
             answered_before=answered_before,
             answered=n_answered(connection),
             disagreements=disagreements(connection),
+            recalibrated=recalibrated,
         )
 
 

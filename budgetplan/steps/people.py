@@ -11,6 +11,7 @@ from budgetplan.annotation.people import is_pseudonym, pseudonym, without_names
 from budgetplan.errors import LabelError, StoreError
 from budgetplan.records import Progress
 from budgetplan.steps.adjudicate import Rescored, adjudicate_labels
+from budgetplan.steps.recalibrate import recalibrate
 from budgetplan.store.annotators import annotators, remove_annotator, rename_annotators
 from budgetplan.store.connection import Store
 from budgetplan.store.ledger import enter_labels_spent
@@ -93,4 +94,6 @@ def forget(store: Store, annotator: str, progress: Progress) -> Forgotten:
         n_records = remove_annotator(connection, stored, annotator)
         enter_labels_spent(connection, "removed", "removed")
     store.compact()
-    return Forgotten(stored, n_records, adjudicate_labels(store, progress))
+    rescored = adjudicate_labels(store, progress)
+    recalibrate(store, progress)
+    return Forgotten(stored, n_records, rescored)

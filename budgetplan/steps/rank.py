@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
@@ -12,15 +13,17 @@ from budgetplan.config import Settings
 from budgetplan.difficulty.histogram import Bin, histogram
 from budgetplan.difficulty.posterior import Prior
 from budgetplan.records import Progress
-from budgetplan.selection.candidates import SIGNALS, VERIFIED
+from budgetplan.selection.candidates import CALIBRATED, SIGNALS, VERIFIED
 from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import Scores, score
 from budgetplan.steps.columns import Ranked, output_table
 from budgetplan.steps.estimates import PoolEstimates, pool_estimates
 from budgetplan.steps.pricing import item_costs
-from budgetplan.steps.upkeep import ready_run
+from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.trust import WithoutAnswers, without_answers
 from budgetplan.store.connection import Store
+from budgetplan.store.ledger import left_to_plan
 from budgetplan.store.pools import PoolRow
 from budgetplan.store.runs import ProbeRun
 
@@ -36,9 +39,16 @@ class Standing:
     prior: Prior
     histogram: list[Bin]
     n_verified: int
+    n_calibrated: int
     n_signals: int
     n_conflicting: int
+    without_answers: WithoutAnswers | None
     warnings: list[str]
+
+    @property
+    def n_by_signals(self) -> int:
+        """Items without an answer that are ranked all the same."""
+        return self.n_calibrated + self.n_signals
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +58,37 @@ class Ranking:
     standing: Standing
     table: pa.Table
     out: Path | None
+    budget_is_left: bool
 
 
-def rank(store: Store, settings: Settings, wanted: str | None, out: Path | None, progress: Progress) -> Ranking:
+@dataclass(frozen=True, slots=True)
+class RankChoices:
+    """What holds for one ranking alone: the run, where it is written, and whether first samples alone are looked at."""
+
+    run: str | None = None
+    out: Path | None = None
+    single_pass: bool = False
+
+
+def rank(store: Store, settings: Settings, choices: RankChoices, progress: Progress) -> Ranking:
     """Estimate and rank; `out` (JSONL, CSV or Parquet by its ending) gets every item."""
+    out = choices.out
     if out:
         check_suffix(out)
     policy = Policy(settings.policy)
-    with ready_run(store, wanted, progress) as run, store.reading() as connection:
-        estimates = pool_estimates(store, run, settings.group_size)
+    with run_to_rank(store, choices.run, progress) as run, store.reading() as connection:
+        signals = run_signals(connection, run, single_pass=choices.single_pass)
+        estimates = pool_estimates(store, run, settings.group_size, signals)
         candidates = estimates.candidates()
         costs = item_costs(connection, run.pool_id, settings, candidates).costs
         ranked = _ranked(score(candidates, policy, settings.seed), costs)
         table = output_table(store, estimates, policy, ranked, full=out is not None)
+        budget_is_left = any(amount > 0 for amount in left_to_plan(connection, run.pool_id).values())
+        standing = standing_of(connection, run, estimates, policy, settings.group_size)
     if out:
         with landing(out) as (file,):
             write_table(table, file)
-    return Ranking(standing_of(run, estimates, policy, settings.group_size), table, out)
+    return Ranking(standing, table, out, budget_is_left)
 
 
 def _ranked(scores: Scores, costs: Costs) -> Ranked:
@@ -80,7 +104,9 @@ def _ranked(scores: Scores, costs: Costs) -> Ranked:
     )
 
 
-def standing_of(run: ProbeRun, estimates: PoolEstimates, policy: Policy, group_size: int) -> Standing:
+def standing_of(
+    connection: duckdb.DuckDBPyConnection, run: ProbeRun, estimates: PoolEstimates, policy: Policy, group_size: int
+) -> Standing:
     """What the estimates of a run rest on."""
     p_hat = estimates.table["p_hat"].fill_null(np.nan).to_numpy()
     return Standing(
@@ -91,7 +117,9 @@ def standing_of(run: ProbeRun, estimates: PoolEstimates, policy: Policy, group_s
         prior=estimates.prior,
         histogram=histogram(p_hat, estimates.table["k"].to_numpy()),
         n_verified=estimates.n_from(VERIFIED),
+        n_calibrated=estimates.n_from(CALIBRATED),
         n_signals=estimates.n_from(SIGNALS),
         n_conflicting=estimates.n_conflicting,
+        without_answers=without_answers(connection, estimates),
         warnings=estimates.warnings,
     )

@@ -1,18 +1,20 @@
 """Rounds: what earlier shortlists took, what of their budgets is left, and taking items back."""
 
+from collections.abc import Set
 from fractions import Fraction
 
 import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetplan.errors import BudgetError
+from budgetplan.config import Settings
+from budgetplan.errors import BudgetError, NothingToDo
 from budgetplan.selection.amounts import CURRENCIES, HOURS, ITEMS, Amount
 from budgetplan.selection.budget import Budget, BudgetKind, parse_budget
 from budgetplan.store.adjudications import ANOTHER_LOOK
 from budgetplan.store.connection import Store
 from budgetplan.store.ledger import Entry, enter, left_to_plan
-from budgetplan.store.shortlists import Recalled, available_items, recall_items
+from budgetplan.store.shortlists import Recalled, available_items, last_selection, recall_items
 
 _KINDS: dict[str, BudgetKind] = {ITEMS: "items", HOURS: "time", **dict.fromkeys(CURRENCIES, "money")}
 
@@ -37,6 +39,28 @@ def budget_of(connection: duckdb.DuckDBPyConnection, pool_id: str, given: str | 
     unit, amount = left[0]
     exact = Fraction(amount).limit_denominator(10**6)
     return Budget(_KINDS[unit], exact, f"what is left ({Amount(exact, unit)})", unit if unit in CURRENCIES else None)
+
+
+CARRIED_ON = ("policy", "cost_column", "cost_unit", "cost_per_item")
+
+
+def carried_on(connection: duckdb.DuckDBPyConnection, pool_id: str, settings: Settings, given: Set[str]) -> Settings:
+    """Go on under the last shortlist's policy and costs, but for the settings that were given."""
+    last = last_selection(connection, pool_id)
+    kept = {name: last[name] for name in CARRIED_ON if name in last and name not in given}
+    if given & set(CARRIED_ON[1:]):
+        kept = {name: value for name, value in kept.items() if name == CARRIED_ON[0]}
+    return settings.model_copy(update=kept)
+
+
+def await_labels(connection: duckdb.DuckDBPyConnection, pool_id: str) -> None:
+    """Raise NothingToDo where the last shortlist was a batch whose labels the rest was to wait for."""
+    last = last_selection(connection, pool_id)
+    if last.get("batch", 1.0) < 1.0:
+        raise NothingToDo(
+            f"no label of the last batch ({last['shortlist_id']}) is back, and the rest of the budget waits for them.",
+            hint="Bring them in: budgetplan ingest FILE, or spend the rest now: budgetplan shortlist --batch 100%",
+        )
 
 
 def recall(store: Store, shortlist_id: str, item_ids: list[str]) -> Recalled:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
@@ -15,6 +16,7 @@ from budgetplan.pool.exclusion import excluded, parse_exclusion
 from budgetplan.records import Progress
 from budgetplan.selection.amounts import ITEMS
 from budgetplan.selection.audit import AuditSlice, cannot_conclude, default_size, draw, parse_audit
+from budgetplan.selection.batch import WHOLE, first_batch, parse_batch
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
 from budgetplan.selection.choose import Choice, choose
@@ -28,11 +30,11 @@ from budgetplan.steps.columns import Ranked, output_table
 from budgetplan.steps.estimates import pool_estimates
 from budgetplan.steps.pricing import item_costs
 from budgetplan.steps.rank import Standing, standing_of
-from budgetplan.steps.rounds import available, budget_of, enter_left, enter_planned
+from budgetplan.steps.rounds import available, await_labels, budget_of, carried_on, enter_left, enter_planned
 from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
-from budgetplan.steps.upkeep import ready_run
+from budgetplan.steps.signals import run_signals, run_to_rank
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import has_known_answers, own_columns_as_json
+from budgetplan.store.pools import is_mostly_unanswered, own_columns_as_json
 from budgetplan.store.shortlists import audit_size, save_audit
 from budgetplan.store.verdicts import most_frequent_answers
 
@@ -44,13 +46,19 @@ SELECTION = "selection"
 
 @dataclass(frozen=True, slots=True)
 class ShortlistChoices:
-    """What holds for one shortlist alone, and is no setting of the project; without a budget, what is left is spent."""
+    """What holds for one shortlist alone, and is no setting of the project; without a budget, what is left is spent.
+
+    `given` names the settings that were not left to their defaults; the others go on as in the shortlist before.
+    """
 
     budget: str | None
     files: FileChoices
     exclude: tuple[str, ...] = ()
     audit: str | None = None
+    batch: str | None = None
+    single_pass: bool = False
     dry_run: bool = False
+    given: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +80,7 @@ class Shortlisted:
 
     standing: Standing
     choice: Choice
+    batch: Fraction
     audit: Audit
     cost_model: CostModel | None
     comparison: list[PolicyRow]
@@ -92,29 +101,37 @@ def shortlist(
 ) -> Shortlisted:
     """Choose under the budget; outside a dry run, write the files and enter the shortlist into the store."""
     check_files(choices.files)
-    policy = Policy(settings.policy)
-    with ready_run(store, wanted, progress) as run, store.reading() as connection:
+    with run_to_rank(store, wanted, progress) as run, store.reading() as connection:
         budget = budget_of(connection, run.pool_id, choices.budget)
-        estimates = pool_estimates(store, run, settings.group_size)
+        if choices.budget is None:
+            settings = carried_on(connection, run.pool_id, settings, choices.given)
+        policy = Policy(settings.policy)
+        signals = run_signals(connection, run, single_pass=choices.single_pass)
+        estimates = pool_estimates(store, run, settings.group_size, signals)
         free = available(connection, run.pool_id, estimates.table.num_rows)
         candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
+        if choices.budget is None and choices.batch is None and not candidates.verified.any():
+            await_labels(connection, run.pool_id)
         pricing = item_costs(connection, run.pool_id, settings, candidates, budget)
         costs = pricing.costs
-        known, earlier = has_known_answers(connection, run.pool_id), audit_size(connection, run.pool_id)
-        audit = _audit(candidates, costs, budget, choices.audit, default=not known, earlier=earlier)
-        choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new)
+        unanswered, earlier = is_mostly_unanswered(connection, run.pool_id), audit_size(connection, run.pool_id)
+        audit = _audit(candidates, costs, budget, choices, default=unanswered, earlier=earlier)
+        batch = _batch(candidates, policy, affordable_items(budget, costs, candidates), choices)
+        choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new, batch=batch)
         ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, costs)
         table = output_table(store, estimates, policy, ranked, full=True)
         if choices.files.show_model_answer:
             answers = most_frequent_answers(connection, run.run_id, run.verdicts_by, table["item_id"])
             table = table.append_column("model_answer", answers)
+        standing = standing_of(connection, run, estimates, policy, settings.group_size)
     in_audit = pc.is_in(table["item_id"], value_set=candidates.item_id.take(pa.array(audit.slice.index)))
     result = Shortlisted(
-        standing=standing_of(run, estimates, policy, settings.group_size),
+        standing=standing,
         choice=choice,
+        batch=batch,
         audit=audit,
         cost_model=pricing.model,
-        comparison=compare(candidates, costs, choice, audit.new),
+        comparison=compare(candidates, costs, choice, audit.new, batch),
         table=table.append_column("audit", in_audit),
         n_excluded=int((~candidates.eligible).sum()),
         n_taken=int((candidates.eligible & ~candidates.available).sum()),
@@ -133,14 +150,27 @@ def _eligible(store: Store, pool_id: str, exclude: Sequence[str]) -> NDArray[np.
     return np.asarray(pc.invert(marks).to_numpy(zero_copy_only=False))
 
 
+def _batch(candidates: Candidates, policy: Policy, n_affordable: int, choices: ShortlistChoices) -> Fraction:
+    """The share of the budget asked for, or by default a first part of it while no answer of the pool is known."""
+    if choices.batch is not None:
+        return parse_batch(choices.batch)
+    learns = choices.budget is not None and policy != Policy.RANDOM
+    return first_batch(n_affordable) if learns and not candidates.verified.any() else WHOLE
+
+
 def _audit(
-    candidates: Candidates, costs: Costs, budget: Budget, asked: str | None, *, default: bool, earlier: int
+    candidates: Candidates, costs: Costs, budget: Budget, choices: ShortlistChoices, *, default: bool, earlier: int
 ) -> Audit:
-    """The slice asked for, or by default one that pays, for a pool without known answers."""
+    """The slice asked for, or by default one that pays, for a pool that is mostly without answers.
+
+    What is left of a budget has paid for its slice already.
+    """
     n_pool = int(candidates.eligible.sum())
-    size = 0
+    size, asked = 0, choices.audit
     if asked is not None:
         size = parse_audit(asked, n_pool)
+    elif default and choices.budget is None:
+        size = earlier
     elif default and n_pool:
         size = default_size(n_pool, affordable_items(budget, costs, candidates), earlier)
     drawn = draw(candidates.item_id, candidates.eligible, AUDIT_SEED, size)
@@ -187,6 +217,7 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "purpose": SELECTION,
         "policy": choice.policy.value,
         "budget": choice.budget.text,
+        "batch": float(result.batch),
         "spent": result.spent,
         "unit": choice.unit,
         "left": choice.left,
@@ -216,5 +247,6 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "pool": standing.pool.source,
         "run_id": standing.run.run_id,
         "probe": {**standing.run.config, "k": standing.run.k, "verifier": standing.run.verdicts_by},
+        "without_answers": asdict(standing.without_answers) if standing.without_answers else None,
         "prior": {"a": standing.prior.a, "b": standing.prior.b},
     }

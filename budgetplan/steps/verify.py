@@ -12,9 +12,11 @@ import pyarrow.parquet as pq
 
 from budgetplan.errors import StoreError
 from budgetplan.records import Progress
+from budgetplan.store.completions import some_texts
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import ProbeRun, find_run, save_run
 from budgetplan.store.verdicts import outcome_counts, save_verdicts, write_pending
+from budgetplan.verifying.exact import Exact
 from budgetplan.verifying.judge import Judge
 from budgetplan.verifying.verifier import auto_verifier, load_verifier
 
@@ -31,7 +33,7 @@ def check_verifier(asked: str | None) -> None:
 
 def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> ProbeRun:
     """Bring a run's verdicts up to date under the verifier asked for; returns the run with the verifier it got."""
-    verifier = load_verifier(auto_verifier(_some_golds(store, run.pool_id)) if asked == "auto" else asked)
+    verifier = load_verifier(_suitable(store, run) if asked == "auto" else asked)
     verdicts_by = f"{verifier.name}@{verifier.version}"
     judged_run = replace(run, verifier=asked, verdicts_by=verdicts_by)
     with _scratch_folder() as folder:
@@ -58,6 +60,17 @@ def _scratch_folder() -> Iterator[Path]:
             f"no room to verify in {tempfile.gettempdir()}: {error.strerror or error}.",
             hint="The samples are stored. Free some space, or set TMPDIR to another folder, then: budgetplan verify",
         ) from error
+
+
+def _suitable(store: Store, run: ProbeRun) -> str:
+    """The verifier that suits the known answers, or, where none is known, those that the samples end with."""
+    golds = _some_golds(store, run.pool_id)
+    if golds:
+        return auto_verifier(golds)
+    with store.reading() as connection:
+        texts = some_texts(connection, run.run_id, GOLD_SAMPLE)
+    found = [Exact().extract(text) for text in texts]
+    return auto_verifier([answer.text for answer in found if answer])
 
 
 def _some_golds(store: Store, pool_id: str) -> list[str]:

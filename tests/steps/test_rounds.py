@@ -99,8 +99,8 @@ def test_only_what_is_out_can_be_recalled(probe_sums: Any, tmp_path: Path) -> No
 
 def test_the_audit_slice_is_drawn_from_the_whole_pool_and_paid_from_the_budget(probe_sums: Any) -> None:
     project = probe_sums(40, answers=False)
-    hard = project.shortlist("50%", dry_run=True)
-    easy = with_settings(project, policy="easy").shortlist("50%", dry_run=True)
+    hard = project.shortlist("50%", batch="100%", dry_run=True)
+    easy = with_settings(project, policy="easy").shortlist("50%", batch="100%", dry_run=True)
     assert len(items(hard)) == len(items(easy)) == 20
     assert hard.audit.slice.index.tolist() == easy.audit.slice.index.tolist()
     assert (len(hard.audit.new), hard.audit.slice.inclusion) == (5, 5 / 40)  # a quarter of the budget
@@ -170,7 +170,7 @@ def test_measured_times_price_a_budget_in_hours(probe_sums: Any, tmp_path: Path)
     project = probe_sums(60, answers=False)
     with pytest.raises(BudgetError, match="needs a cost per item"):
         project.shortlist("10min")
-    first = project.shortlist("25 items", audit="0")
+    first = project.shortlist("25 items", audit="0", batch="100%")
     label(project, tmp_path / "labels.jsonl", sorted(items(first)))
     timed = project.shortlist("10min", audit="0", dry_run=True)
     assert timed.cost_model is not None
