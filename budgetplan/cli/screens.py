@@ -48,6 +48,10 @@ def show_import(report: "ImportReport", *, as_json: bool) -> None:
     known = report.n_samples - report.n_new_samples
     say(f"Imported {report.n_new_samples:,} samples" + (f"; {known:,} were already there." if known else "."))
     say(_run_line(report.run))
+    if report.covered and report.covered.n:
+        say(f"{report.covered.n:,} of the {report.covered.of:,} items of the base model's pool are in it.")
+    elif report.covered:
+        show_warnings(["none of its prompts is in the base model's pool, so it changes no ranking."])
     _show_outcomes(report.health)
     show_warnings(report.health.warnings)
     say_next(next_command)

@@ -170,6 +170,10 @@ def _offer(
     offered = scores.candidate.copy()
     offered[reserved] = False
     index = np.flatnonzero(offered)
+    if not index.size and scores.candidate.any():
+        raise NothingToDo(
+            f"the audit slice takes every item that policy {scores.policy} could pick.", hint="Draw fewer: --audit 10%"
+        )
     if not index.size:
         raise _nothing_to_rank(candidates, scores.policy)
     for_slice = int(paid_in.quanta[reserved].sum())

@@ -21,18 +21,24 @@ from budgetplan.steps.references import store_reference_pool, with_bare_answers
 from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.completions import import_samples as store_samples
 from budgetplan.store.connection import Store
+from budgetplan.store.pools import Share
+from budgetplan.store.references import items_covered
 from budgetplan.store.runs import BASE, IMPORTED, REFERENCE, ProbeRun, Role, save_run
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import brought and where its run stands."""
+    """What an import brought and where its run stands.
+
+    `covered`: of a reference, how many items of the base run's pool it has samples of; None before a base run.
+    """
 
     run: ProbeRun
     pool: PoolSummary
     n_samples: int
     n_new_samples: int
     health: RunHealth
+    covered: Share | None = None
 
 
 def import_samples(
@@ -55,18 +61,21 @@ def import_samples(
     progress.finish()
     known = known_runs(store)
     run = carried_on(_run_of(pool, samples, settings, sources, role), settings.verifier, known)
+    base = base_beside(run, known) if is_reference else None
     for note in about_run(run, pool.source, known):
         progress.note(note)
     with store.writing() as connection:
         if is_reference:
-            summary = store_reference_pool(connection, pool, base_beside(run, known))
+            summary = store_reference_pool(connection, pool, base)
             run, samples = replace(run, pool_id=summary.pool_id), with_bare_answers(samples)
         else:
             summary = store_pool(connection, pool)
         save_run(connection, run)
         n_new = store_samples(connection, run.run_id, samples)
     run = verify_run(store, run, run.verifier, progress)
-    return ImportReport(run, summary, samples.num_rows, n_new, run_health(store, run))
+    with store.reading() as connection:
+        covered = items_covered(connection, base.pool_id, run.run_id) if base else None
+    return ImportReport(run, summary, samples.num_rows, n_new, run_health(store, run), covered)
 
 
 def _run_of(pool: Pool, samples: pa.Table, settings: Settings, sources: Sequence[str], role: Role) -> ProbeRun:

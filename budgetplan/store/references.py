@@ -4,6 +4,7 @@ import duckdb
 import pyarrow as pa
 
 from budgetplan.store.connection import scalar
+from budgetplan.store.pools import Share
 from budgetplan.store.runs import REFERENCE, ProbeRun, all_runs
 
 
@@ -58,6 +59,17 @@ def reference_agreement(
             "first_only": first_only,
         },
     ).to_arrow_table()["agreement"]
+
+
+def items_covered(connection: duckdb.DuckDBPyConnection, pool_id: str, run_id: str) -> Share:
+    """How many of a pool's items a run has samples of."""
+    return Share(
+        *connection.execute(
+            """SELECT count(*) FILTER (item_id IN (SELECT item_id FROM completion WHERE run_id = ?)), count(*)
+               FROM pool_item WHERE pool_id = ?""",
+            [run_id, pool_id],
+        ).fetchall()[0]
+    )
 
 
 def unknown_items(connection: duckdb.DuckDBPyConnection, items: pa.Table) -> pa.Table:

@@ -1,4 +1,6 @@
+import math
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -125,6 +127,20 @@ def test_when_everything_is_bought_it_says_so(pool_of, policy):
         choose(pool, policy, unpriced(2), parse_budget("1"))
     assert "budgetplan ingest FILE" in caught.value.hint
     assert "budgetplan recall" in caught.value.hint
+
+
+def test_when_the_audit_slice_takes_all_it_says_so(pool_of):
+    pool = pool_of([0.1, 0.5])
+    with pytest.raises(NothingToDo, match="the audit slice takes every item"):
+        choose(pool, Policy.HARD, unpriced(2), parse_budget("2"), reserved=np.array([0, 1]))
+
+
+@pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(1, 2), Fraction(1)])
+def test_a_batch_is_a_share_of_what_the_reserved_items_leave(pool_of, share):
+    pool = pool_of([i / 20 for i in range(20)], k=20)
+    choice = choose(pool, Policy.HARD, unpriced(20), parse_budget("11"), reserved=np.array([0, 1]), batch=share)
+    assert choice.order.tolist() == list(range(2, 2 + math.ceil(9 * share)))
+    assert choice.left == 9 - len(choice.order)
 
 
 def test_when_what_is_left_cannot_be_ranked_it_says_what_was_bought(pool_of):
