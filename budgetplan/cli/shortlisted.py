@@ -107,14 +107,17 @@ def cost_model_line(model: "CostModel") -> str:
 
 def _show_audit(shortlisted: "Shortlisted") -> None:
     audit = shortlisted.audit
-    if len(audit.slice.index):
+    n_slice, n_new = len(audit.slice.index), len(audit.new)
+    if n_slice and not n_new:
+        say(f"The audit slice, {counted(n_slice, 'item')} drawn at random, is bought or out already.")
+        return
+    if n_slice:
         among = shortlisted.table.num_rows - len(shortlisted.choice.order) - shortlisted.table["rank"].null_count
-        bought = len(audit.slice.index) - len(audit.new)
         within = math.ceil(100 * audit.slice.half_width) / 100
         asides = [f"{among:,} of them would be picked anyway"] if among else []
-        asides += [f"{bought:,} are bought already"] if bought else []
+        asides += [f"{n_slice - n_new:,} are bought already"] if n_slice > n_new else []
         say(
-            f"{len(audit.slice.index):,} items of the pool, drawn at random, are the audit slice"
+            f"{n_slice:,} items of the pool, drawn at random, are the audit slice"
             + (f" ({', '.join(asides)})" if asides else "")
             + f": once labelled, it tells the pool's success rate within ±{within:.2f}{_of_trust(shortlisted)}. Price: "
             f"{_price_of_audit(shortlisted)}; it buys trust and a fair control arm, not better picks."
