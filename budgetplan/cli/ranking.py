@@ -22,6 +22,8 @@ def show_ranking(ranking: "Ranking", *, top: int, as_json: bool) -> None:
         print_json({**document, "next": next_command})
         return
     show_standing(ranking.standing)
+    if ranking.table["rank"].null_count == ranking.table.num_rows:
+        show_warnings([f"policy {ranking.standing.policy} can rank none of these items yet."])
     _show_items(ranking.table.slice(0, top))
     if ranking.out:
         say(f"Wrote {ranking.table.num_rows:,} items to {ranking.out}.")

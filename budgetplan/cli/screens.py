@@ -40,7 +40,8 @@ def show_probe(report: "ProbeReport", *, as_json: bool) -> None:
 
 def show_import(report: "ImportReport", *, as_json: bool) -> None:
     """Show what an import brought."""
-    next_command = "budgetplan rank"
+    alone = report.run.role == "reference" and report.covered is None
+    next_command = "budgetplan probe POOL" if alone else "budgetplan rank"
     if as_json:
         print_json({**plain(report), "next": next_command})
         return

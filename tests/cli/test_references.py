@@ -31,3 +31,12 @@ def test_it_says_how_much_of_the_pool_a_reference_knows(imported: Any) -> None:
     Path("stranger.jsonl").write_text(json.dumps({"prompt": "Who?", "answer": "Nobody"}) + "\n")
     done = imported("import-samples", "stranger.jsonl", "--role", "reference")
     assert "none of its prompts is in the base model's pool, so it changes no ranking" in done.stderr
+
+
+def test_a_reference_alone_leads_to_the_base_model(run: Any) -> None:
+    Path("big.jsonl").write_text(json.dumps({"prompt": "1+1=?", "answer": "2"}) + "\n")
+    done = run("import-samples", "big.jsonl", "--role", "reference")
+    assert done.stdout.splitlines()[-1] == "Next: budgetplan probe POOL"
+    standing = run("status")
+    assert "big (reference)" in standing.stdout
+    assert standing.stdout.splitlines()[-1] == "Next: budgetplan probe POOL"

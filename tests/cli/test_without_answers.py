@@ -70,6 +70,11 @@ def test_a_first_batch_says_why(sampled: Run) -> None:
     assert "A batch of" not in whole
 
 
+def test_a_policy_that_ranks_nothing_yet_says_so(sampled: Run) -> None:
+    assert "policy learnable can rank none of these items yet" in sampled("rank", "--policy", "learnable").stderr
+    assert "can rank none" not in sampled("rank").stderr
+
+
 @pytest.mark.parametrize("text", ["0%", "200%", "5", "abc"])
 def test_what_is_no_share_is_refused(sampled: Run, text: str) -> None:
     refused = sampled("shortlist", "--budget", "50%", "--batch", text)
