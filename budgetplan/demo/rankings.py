@@ -10,12 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from budgetplan.records import Silent
-from budgetplan.steps.estimates import pool_estimates
-from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.estimates import estimates_to_rank
+from budgetplan.steps.signals import run_to_rank
 from budgetplan.store.connection import Store
-
-ANY_GROUP_SIZE = 8
-"""Nothing that is looked at depends on it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,9 +34,8 @@ class PoolRanking:
 
 def ranking_of(store: Store, run_id: str | None = None) -> PoolRanking:
     """Look at the ranking of a run's pool, the last used run's where none is named."""
-    with run_to_rank(store, run_id, Silent()) as run, store.reading() as connection:
-        signals = run_signals(connection, run, single_pass=False)
-        estimates = pool_estimates(store, run, ANY_GROUP_SIZE, signals)
+    with run_to_rank(store, run_id, Silent()) as run:
+        estimates = estimates_to_rank(store, run)
     candidates, others = estimates.candidates(), estimates.unanswered
     blind = candidates.location
     if others is not None:

@@ -14,7 +14,7 @@ from budgetplan.difficulty.posterior import Estimates, Prior, estimate, fit_prio
 from budgetplan.records import COUNTED, Outcome
 from budgetplan.selection.candidates import CALIBRATED, SIGNALS, VERIFIED, Candidates
 from budgetplan.steps.health import health_of
-from budgetplan.steps.signals import RunSignals
+from budgetplan.steps.signals import RunSignals, run_signals
 from budgetplan.steps.unanswered import Unanswered, unanswered
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import PoolRow, find_pool
@@ -63,6 +63,15 @@ class PoolEstimates:
             everywhere = np.ones(self.table.num_rows, np.bool_)
             table = table.append_column(name, pa.array(everywhere if marks is None else marks))
         return Candidates.from_table(table)
+
+
+def estimates_to_rank(store: Store, run: ProbeRun, group_size: int = 8, *, single_pass: bool = False) -> PoolEstimates:
+    """Estimate every item of a run's pool, by signals where it has no answer; they must be up to date (`run_to_rank`).
+
+    Only `learnable` depends on the group size.
+    """
+    with store.reading() as connection:
+        return pool_estimates(store, run, group_size, run_signals(connection, run, single_pass=single_pass))
 
 
 def pool_estimates(store: Store, run: ProbeRun, group_size: int, signals: RunSignals | None) -> PoolEstimates:

@@ -18,9 +18,9 @@ from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import Scores, score
 from budgetplan.steps.columns import Ranked, output_table
-from budgetplan.steps.estimates import PoolEstimates, pool_estimates
+from budgetplan.steps.estimates import PoolEstimates, estimates_to_rank
 from budgetplan.steps.pricing import item_costs
-from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.trust import WithoutAnswers, without_answers
 from budgetplan.store.connection import Store
 from budgetplan.store.ledger import left_to_plan
@@ -77,8 +77,7 @@ def rank(store: Store, settings: Settings, choices: RankChoices, progress: Progr
         check_suffix(out)
     policy = Policy(settings.policy)
     with run_to_rank(store, choices.run, progress) as run, store.reading() as connection:
-        signals = run_signals(connection, run, single_pass=choices.single_pass)
-        estimates = pool_estimates(store, run, settings.group_size, signals)
+        estimates = estimates_to_rank(store, run, settings.group_size, single_pass=choices.single_pass)
         candidates = estimates.candidates()
         costs = item_costs(connection, run.pool_id, settings, candidates).costs
         ranked = _ranked(score(candidates, policy, settings.seed), costs)

@@ -6,15 +6,12 @@ from typing import Any
 
 from budgetplan.errors import BudgetplanError, Interrupted
 from budgetplan.records import Progress
-from budgetplan.steps.estimates import pool_estimates
-from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.estimates import estimates_to_rank
+from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.trust import WithoutAnswers, without_answers
 from budgetplan.store.calibrations import last_calibration, save_calibration
 from budgetplan.store.connection import Store
 from budgetplan.store.runs import BASE, all_runs
-
-ANY_GROUP_SIZE = 8
-"""Nothing that is stored depends on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,7 @@ def _recalibrate(store: Store, progress: Progress) -> Recalibrated | None:
         if not any(run.role == BASE for run in all_runs(connection)):
             return None
     with run_to_rank(store, None, progress) as run, store.reading() as connection:
-        signals = run_signals(connection, run, single_pass=False)
-        now = without_answers(connection, pool_estimates(store, run, ANY_GROUP_SIZE, signals))
+        now = without_answers(connection, estimates_to_rank(store, run))
         before = last_calibration(connection, run.run_id, run.pool_id)
     if now is None:
         return None

@@ -27,12 +27,12 @@ from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import Scores, score
 from budgetplan.selection.spending import affordable_items
 from budgetplan.steps.columns import Ranked, output_table
-from budgetplan.steps.estimates import pool_estimates
+from budgetplan.steps.estimates import estimates_to_rank
 from budgetplan.steps.pricing import item_costs
 from budgetplan.steps.rank import Standing, standing_of
 from budgetplan.steps.rounds import available, await_labels, budget_of, carried_on, enter_left, enter_planned
 from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
-from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.signals import run_to_rank
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import is_mostly_unanswered, own_columns_as_json
 from budgetplan.store.shortlists import audit_size, save_audit
@@ -106,8 +106,7 @@ def shortlist(
         if choices.budget is None:
             settings = carried_on(connection, run.pool_id, settings, choices.given)
         policy = Policy(settings.policy)
-        signals = run_signals(connection, run, single_pass=choices.single_pass)
-        estimates = pool_estimates(store, run, settings.group_size, signals)
+        estimates = estimates_to_rank(store, run, settings.group_size, single_pass=choices.single_pass)
         free = available(connection, run.pool_id, estimates.table.num_rows)
         candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
         if choices.budget is None and choices.batch is None and not candidates.verified.any():

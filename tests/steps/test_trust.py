@@ -8,8 +8,8 @@ from made_pools import MadePool, bought, fill_in, imported, make_pool, prompt, s
 from budgetplan import Project
 from budgetplan.difficulty.trust import Trust, assess
 from budgetplan.records import Silent
-from budgetplan.steps.estimates import PoolEstimates, pool_estimates
-from budgetplan.steps.signals import run_signals, run_to_rank
+from budgetplan.steps.estimates import PoolEstimates, estimates_to_rank
+from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.trust import WithoutAnswers
 
 N = 80
@@ -26,8 +26,8 @@ def project(pool: MadePool, tmp_path: Path) -> Project:
 
 
 def estimates_of(project: Project) -> PoolEstimates:
-    with run_to_rank(project.store, None, Silent()) as run, project.store.reading() as connection:
-        return pool_estimates(project.store, run, 8, run_signals(connection, run, single_pass=False))
+    with run_to_rank(project.store, None, Silent()) as run:
+        return estimates_to_rank(project.store, run)
 
 
 def blind(project: Project) -> dict[str, float]:
