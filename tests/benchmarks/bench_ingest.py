@@ -47,7 +47,7 @@ def make_store(path: Path, items: int) -> None:
         connection.execute("INSERT INTO pool VALUES ('pool-bench', 'bench.jsonl', ?, ?, now())", [items, items])
         connection.execute("INSERT INTO pool_item SELECT 'pool-bench', item_id, i + 1, ['q' || i], [], '{}' FROM drawn")
         run = ("run-bench", "pool-bench", "bench", "", "import", "{}", 8, "math", by)
-        connection.execute("INSERT INTO probe_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())", run)
+        connection.execute("INSERT INTO probe_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now(), 'base')", run)
         connection.execute(
             """INSERT INTO completion
                SELECT 'run-bench', item_id, s, NULL,

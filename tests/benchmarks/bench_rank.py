@@ -43,7 +43,7 @@ def make_store(path: Path, items: int) -> None:
             "INSERT INTO pool_item SELECT 'pool-bench', item_id, i + 1, ['q' || i], [(2 * i)::VARCHAR], '{}' FROM drawn"
         )
         connection.execute("INSERT INTO gold SELECT item_id, (2 * i)::VARCHAR, 'pool', now() FROM drawn")
-        connection.execute("INSERT INTO probe_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now())", RUN)
+        connection.execute("INSERT INTO probe_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, now(), now(), 'base')", RUN)
         connection.execute(
             """INSERT INTO completion
                SELECT 'run-bench', item_id, s, NULL, 'It is ' || 2 * i || '.', 5, 'stop', -0.5, NULL, 'x'
