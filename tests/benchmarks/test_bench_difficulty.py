@@ -47,4 +47,3 @@ def test_labels_calibrate_and_never_spoil_the_ranking(mean: Any) -> None:
 def test_spending_in_rounds_is_no_worse_than_all_at_once(mean: Any) -> None:
     for rounds in mean["rounds"].values():
         assert rounds["in_rounds"] >= rounds["at_once"] - 0.02
-    assert mean["rounds"]["0.3"]["in_rounds"] != mean["rounds"]["0.3"]["at_once"]  # there, labels move the order
