@@ -140,7 +140,7 @@ def alpha_of(said: list[dict[str, Said]]) -> float:
 def test_a_round_through_label_studio(owner: Account, ana: Account, probed: Project) -> None:
     people = {"owner": owner, "ana": ana}
     names = {name: str(who.json("GET", "/api/current-user/whoami")["id"]) for name, who in people.items()}
-    made = probed.shortlist(f"{N_OUT} items", tool="label-studio")
+    made = probed.shortlist(f"{N_OUT} items", tool="label-studio", batch="100%")
     assert made.files is not None
     out = set(made.table["item_id"].to_pylist())
     assert len(out) == N_OUT
