@@ -86,8 +86,7 @@ def _trust(connection: duckdb.DuckDBPyConnection, estimates: PoolEstimates, unan
     back since), predictions are of other items too, and the pool's mean follows from the audit items alone.
     """
     table, n_items = estimates.table, estimates.table.num_rows
-    audit = audit_items(connection, estimates.pool.pool_id)
-    audit = audit.sort_by("item_id")
+    audit = audit_items(connection, estimates.pool.pool_id).sort_by("item_id")
     rows, weight = pc.index_in(audit["item_id"], table["item_id"]).to_numpy(), 1.0 / audit["inclusion"].to_numpy()
     n_pool = round(weight.sum()) if len(rows) else n_items
     blind = unanswered.blind

@@ -8,7 +8,9 @@ import pytest
 
 from budgetplan import Project
 from budgetplan.records import Silent
+from budgetplan.steps import same_answers
 from budgetplan.steps.same_answers import equality_of, find_same_answers
+from budgetplan.store import same_answers as stored_answers
 from budgetplan.store.runs import find_run
 from budgetplan.store.same_answers import has_new_answers
 
@@ -87,3 +89,23 @@ def test_what_the_verifier_cannot_read_differs_and_costs_nothing_else(look: Call
 )
 def test_how_answers_are_compared_in_words(verifier: str, words: str) -> None:
     assert equality_of(verifier) == words
+
+
+def test_batches_of_pairs_give_the_same_groups(look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(same_answers, "BATCH_PAIRS", 1)
+    rows = [sampled(n, "$x+1$", "$1+x$", "$x+2$") for n in range(3)]
+    assert look("math", *rows) == {f"q{n}": {"x+1": "1+x"} for n in range(3)}
+
+
+def test_only_the_most_frequent_answers_are_compared(look: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_answers, "MOST_ANSWERS", 2)
+    assert look("math", sampled(1, "$x+1$", "$x+1$", "$y$", "$y$", "$1+x$")) == {}
+
+
+def test_annotators_are_shown_the_answer_that_most_samples_give_in_whatever_words(
+    look: Callable[..., Any], tmp_path: Path
+) -> None:
+    look("math", sampled(1, "$x+1$", "$x+1$", "$1+x$", "$1+x$", "$3y$", "$3y$", "$3y$"))
+    project = Project(db=tmp_path / "store.duckdb")
+    shown = project.shortlist("1 items", audit="0", show_model_answer=True, out=tmp_path / "sl.csv").table
+    assert shown["model_answer"].to_pylist() in (["x+1"], ["1+x"])

@@ -181,3 +181,14 @@ def test_free_text_is_compared_by_its_normalised_text(tmp_path: Path) -> None:
     assert signals is not None
     assert signals.equality == "their normalised text"
     assert signals.table["agreement"].to_pylist() == [1.0, 1.0, 0.75, 0.5]
+
+
+def test_a_single_pass_keeps_the_reference_and_compares_its_first_sample_alone(tmp_path: Path) -> None:
+    pool = make_pool(30)
+    project = imported(tmp_path, pool.rows)
+    bring_reference(project, tmp_path, pool.answer_of, verifier="exact")
+    found = signals_of(project, single_pass=True)
+    assert found is not None
+    assert found.reference == "big"
+    first_right = [row["completions"][0] == said(answer) for row, answer in zip(pool.rows, pool.answers, strict=True)]
+    assert found.table["reference_agreement"].to_pylist() == [float(right) for right in first_right]

@@ -147,3 +147,17 @@ def test_trust_says_what_it_cannot_tell(tmp_path: Path, project: Project, pool: 
     trust: Trust = without_answers(project).trust
     assert trust.n_items == 1
     assert "only 1 audit item is labelled" in trust.cannot_tell[0]
+
+
+def test_where_items_were_kept_out_of_the_draw_predictions_of_these_do_not_count(
+    pool: MadePool, tmp_path: Path
+) -> None:
+    rows = [row | {"split": "easy" if pool.p[item] > 0.5 else "hard"} for item, row in enumerate(pool.rows)]
+    project = imported(tmp_path, rows)
+    sheet, audit, _ = sent_out(project, tmp_path, "60%", audit="15", batch="100%", exclude=("split=easy",))
+    project.ingest([fill_in(sheet, pool.answer_of)])
+    trust = without_answers(project).trust
+    assert trust.n_items == len(audit) == 15
+    assert trust.pool_mean == trust.classical_pool_mean
+    assert trust.pool_mean is not None
+    assert trust.pool_mean.high < 0.5  # of the hard half alone, although every item has a prediction

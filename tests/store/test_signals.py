@@ -190,6 +190,23 @@ def test_batches_change_nothing(connection: duckdb.DuckDBPyConnection, monkeypat
     assert stored(connection) == whole
 
 
+def test_a_few_batches_at_a_time_come_to_the_same_end(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(7):
+        add_item(connection, f"i{n}", {"text": f"alpha beta {n}"}, {"text": "alpha"}, {"text": "gamma"})
+    write_similarity(connection, RUN, POOL)
+    whole = stored(connection)
+    connection.execute("DELETE FROM text_similarity")
+    monkeypatch.setattr(signals, "BATCH_CHARACTERS", 40)
+    written = []
+    while not similarity_is_current(connection, RUN, POOL):
+        written.append(write_similarity(connection, RUN, POOL, most_batches=1))
+    assert len(written) > 2
+    assert (sum(written), stored(connection)) == (7, whole)
+    assert write_similarity(connection, RUN, POOL, most_batches=1) == 0
+
+
 def test_only_the_beginning_of_a_text_and_64_samples_are_read(connection: duckdb.DuckDBPyConnection) -> None:
     start = "a " * (signals.CHARACTERS_READ // 2)
     add_item(connection, "long", {"text": start + "b c d"}, {"text": start + "e f g"})
