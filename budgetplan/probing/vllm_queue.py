@@ -14,6 +14,7 @@ from vllm import SamplingParams
 from vllm.inputs import tokens_input
 from vllm.sampling_params import RequestOutputKind
 from vllm.v1.engine.exceptions import EngineDeadError
+from zmq import ZMQError
 
 from budgetplan.errors import ModelError
 from budgetplan.probing.engine import failed_sample
@@ -60,7 +61,8 @@ class Ended:
 class SampleQueue:
     """One stream of requests through vLLM's engine, at most `cap` tokens a sample."""
 
-    engine_dead = EngineDeadError
+    # vLLM notices a dead process on a thread of its own, which closes the sockets under a call in flight.
+    engine_dead = (EngineDeadError, ZMQError)
     names = count()
 
     def __init__(self, engine: Any, tokenizer: "PreTrainedTokenizerBase", sampling: Sampling, cap: int) -> None:
@@ -87,7 +89,7 @@ class SampleQueue:
 
     def abort(self) -> None:
         """Take what has not ended out of the queue, after an interrupt or when the caller has enough."""
-        with suppress(EngineDeadError):
+        with suppress(*self.engine_dead):
             self._engine.abort_request(list(self._flights))
         self._flights.clear()
 
