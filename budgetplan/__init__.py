@@ -14,6 +14,7 @@ from budgetplan.errors import (
     StoreError,
     StoreLocked,
     StoreTooNew,
+    TrainingError,
     VerifierError,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "StoreError",
     "StoreLocked",
     "StoreTooNew",
+    "TrainingError",
     "VerifierError",
 ]
 

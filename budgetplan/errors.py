@@ -10,6 +10,7 @@ BudgetplanError
 ├── LabelError          a file of labels that cannot be read or does not belong here
 ├── VerifierError       a verifier that cannot be loaded or does not follow its contract
 ├── BudgetError         a budget that cannot be spent on this pool
+├── TrainingError       an arm of a validation that cannot be trained or evaluated
 ├── NothingToDo         a command that came too early (no pool, no samples)
 └── Interrupted         the user stopped it; what was finished is stored
 """
@@ -61,6 +62,10 @@ class VerifierError(BudgetplanError):
 
 class BudgetError(BudgetplanError):
     """A budget cannot be spent on this pool."""
+
+
+class TrainingError(BudgetplanError):
+    """An arm of a validation cannot be trained or evaluated."""
 
 
 class NothingToDo(BudgetplanError):

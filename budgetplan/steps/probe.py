@@ -18,14 +18,14 @@ from budgetplan.probing.opening import open_engine
 from budgetplan.probing.rounds import TRIAL_SIZES, Sampled, longest_seconds, sample_round
 from budgetplan.records import Completion, Progress
 from budgetplan.steps.health import NOTICEABLE, RunHealth, run_health
-from budgetplan.steps.missing import find_gaps
+from budgetplan.steps.missing import Missing, find_gaps
 from budgetplan.steps.pools import PoolSummary, fields_of, store_pool
 from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
 from budgetplan.steps.upkeep import merge_finished
 from budgetplan.steps.verify import check_verifier, verify_run
 from budgetplan.store.chunks import ChunkWriter, sole_sampler
 from budgetplan.store.connection import Store
-from budgetplan.store.ledger import Entry, enter
+from budgetplan.store.ledger import Entry, Kind, enter
 from budgetplan.store.runs import ProbeRun, save_run
 
 PATIENCE_SECONDS = 60.0
@@ -96,10 +96,12 @@ def _sample(
     with closing(engine):
         _ask_first(engine, checked, choices)
         summary = begin(store, checked)
-        return summary, sample_into_store(engine, store, checked, progress)
+        return summary, sample_into_store(engine, store, checked.run, checked.missing, progress)
 
 
-def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progress: Progress) -> Sampled:
+def sample_into_store(
+    engine: Engine, store: Store, run: ProbeRun, missing: Missing, progress: Progress, *, kind: Kind = "probe"
+) -> Sampled:
     """Sample what is missing, chunk by chunk, merge it and book what it took; raises Interrupted when it is stopped."""
     started, n_tokens = time.monotonic(), 0
 
@@ -108,11 +110,11 @@ def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progr
         n_tokens += sum(completion.n_tokens for completion in completions)
         sink(completions)
 
-    writer = ChunkWriter(store.samples_folder / checked.run.run_id)
-    sink = _warning_of_truncation(writer, checked.sampling.max_tokens, progress)
-    progress.start("sampling", checked.missing.n_samples)
+    writer = ChunkWriter(store.samples_folder / run.run_id)
+    sink = _warning_of_truncation(writer, run.config["max_tokens"], progress)
+    progress.start("sampling", missing.n_samples)
     try:
-        return sample_round(engine, checked.missing.requests(), counted, progress)
+        return sample_round(engine, missing.requests(), counted, progress)
     except KeyboardInterrupt as stop:
         raise Interrupted(
             "stopped; every finished sample is kept.", hint="Go on where it stopped: run the same command again."
@@ -123,8 +125,7 @@ def sample_into_store(engine: Engine, store: Store, checked: CheckedProbe, progr
         merge_finished(store)
         seconds = time.monotonic() - started
         with store.writing() as connection:
-            spent = Entry(kind="probe", state="spent", reference=checked.run.run_id, seconds=seconds, tokens=n_tokens)
-            enter(connection, spent)
+            enter(connection, Entry(kind=kind, state="spent", reference=run.run_id, seconds=seconds, tokens=n_tokens))
 
 
 def _warning_of_truncation(

@@ -3,7 +3,6 @@
 Invariant: a chunk file is complete or absent (written aside, synced, renamed), so a kill loses only what was in memory.
 """
 
-import fcntl
 import os
 import time
 import uuid
@@ -15,8 +14,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from budgetplan.errors import StoreError, StoreLocked
 from budgetplan.records import COMPLETION_SCHEMA, Completion
+from budgetplan.store.folder_lock import sole_user, unwritable
 
 FLUSH_SECONDS = 3.0
 """How much sampling a kill may cost at most, but for the samples still in flight."""
@@ -77,39 +76,8 @@ def tidy(folder: Path) -> None:
 @contextmanager
 def sole_sampler(folder: Path) -> Iterator[None]:
     """Let one process at a time sample into a store; the system frees the lock when the process dies."""
-    descriptor = _lock_folder(folder)
-    try:
-        yield
-    finally:
-        tidy(folder)
-        if not any(folder.iterdir()):
-            folder.rmdir()
-        os.close(descriptor)
-
-
-def _lock_folder(folder: Path) -> int:
-    while True:
+    with sole_user(folder, "sampling into"):
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(folder, os.O_RDONLY)
-        except OSError as error:
-            raise unwritable(folder, error) from error
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(descriptor)
-            raise StoreLocked(
-                f"another process is sampling into this store (it holds {folder}).",
-                hint="Wait for it to end, or sample into another store: --db other.duckdb",
-            ) from error
-        if folder.exists() and os.fstat(descriptor).st_ino == folder.stat().st_ino:
-            return descriptor
-        os.close(descriptor)  # the last holder removed the folder between our open and our lock
-
-
-def unwritable(folder: Path, error: OSError) -> StoreError:
-    """The error for samples that cannot be kept."""
-    return StoreError(
-        f"samples could not be written to {folder}: {error.strerror or error}.",
-        hint="What was stored before is safe. Free some disk space (df -h), then run the same command again.",
-    )
+            yield
+        finally:
+            tidy(folder)

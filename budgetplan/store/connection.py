@@ -37,6 +37,11 @@ class Store:
         """Where finished chunks wait to be merged."""
         return self.path.with_name(self.path.name + ".samples")
 
+    @property
+    def validation_folder(self) -> Path:
+        """Where arms are trained: checkpoints, logs, what a killed validation goes on from."""
+        return self.path.with_name(self.path.name + ".validation")
+
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open for queries; several processes may read at once. Inside another reading, its connection is shared."""

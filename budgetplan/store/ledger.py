@@ -8,7 +8,7 @@ from typing import Literal
 
 import duckdb
 
-Kind = Literal["probe", "labels"]
+Kind = Literal["probe", "labels", "training", "evaluation"]
 State = Literal["left", "planned", "spent", "removed"]
 """`left`: granted to a shortlist and not planned; it adds up to the budget of a shortlist that is given none.
 `removed`: spent on labels that were removed since, so that no later label is taken for already paid."""

@@ -109,4 +109,27 @@ MIGRATIONS = (
             run_id VARCHAR NOT NULL, pool_id VARCHAR NOT NULL, fitted_at TIMESTAMPTZ NOT NULL, model VARCHAR NOT NULL);
         """,
     ),
+    Migration(
+        "validation",
+        """
+        CREATE TABLE validation (
+            validation_id VARCHAR PRIMARY KEY, run_id VARCHAR NOT NULL, pool_id VARCHAR NOT NULL,
+            settings VARCHAR NOT NULL, created_at TIMESTAMPTZ NOT NULL, verdict VARCHAR);
+        CREATE TABLE validation_item (
+            validation_id VARCHAR NOT NULL, role VARCHAR NOT NULL, item_id VARCHAR NOT NULL, place INTEGER NOT NULL);
+        CREATE TABLE validation_arm (
+            validation_id VARCHAR NOT NULL, arm VARCHAR NOT NULL, seed INTEGER NOT NULL, training_id VARCHAR NOT NULL);
+        CREATE TABLE validation_run (
+            training_id VARCHAR PRIMARY KEY, config VARCHAR NOT NULL, last_step INTEGER NOT NULL,
+            stopped VARCHAR NOT NULL,
+            seconds DOUBLE NOT NULL, peak_memory_bytes BIGINT NOT NULL, finished_at TIMESTAMPTZ NOT NULL);
+        CREATE TABLE validation_metric (
+            training_id VARCHAR NOT NULL, step INTEGER NOT NULL, name VARCHAR NOT NULL, value DOUBLE);
+        CREATE TABLE validation_group (
+            training_id VARCHAR NOT NULL, step INTEGER NOT NULL, position INTEGER NOT NULL, item_id VARCHAR NOT NULL,
+            rewards DOUBLE[] NOT NULL, n_truncated INTEGER NOT NULL, mean_tokens DOUBLE NOT NULL);
+        CREATE TABLE evaluation (
+            training_id VARCHAR NOT NULL, step INTEGER NOT NULL, run_id VARCHAR NOT NULL);
+        """,
+    ),
 )

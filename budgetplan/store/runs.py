@@ -11,11 +11,13 @@ from budgetplan.errors import NothingToDo
 IMPORTED = "import"
 """The engine of runs whose samples were made elsewhere."""
 
-Role = Literal["base", "reference"]
+Role = Literal["base", "reference", "evaluation"]
 BASE: Role = "base"
 """The role of a run whose difficulty is looked for."""
 REFERENCE: Role = "reference"
 """The role of a run of another model, whose answers the base run's are compared with."""
+EVALUATION: Role = "evaluation"
+"""The role of a run that measures a trained model, or the base model beside it; never one to rank by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +25,7 @@ class ProbeRun:
     """One resolved configuration and what it was last used on.
 
     `verifier` is what was asked for (`auto`, a name, `path.py:function`), `verdicts_by` the name and version it meant,
-    empty before the first verdict. `role` is `base` or `reference`.
+    empty before the first verdict. `role` is `base`, `reference` or `evaluation`.
     """
 
     run_id: str
@@ -73,14 +75,23 @@ def mark_used(connection: duckdb.DuckDBPyConnection, run_id: str) -> None:
 
 
 def all_runs(connection: duckdb.DuckDBPyConnection) -> list[ProbeRun]:
-    """Every run: base runs before references, and of each the last used first."""
+    """Every run of a probe: base runs before references, and of each the last used first."""
     rows = connection.execute(
-        f"SELECT {_COLUMNS} FROM probe_run ORDER BY role = '{REFERENCE}', used_at DESC, run_id"
+        f"""SELECT {_COLUMNS} FROM probe_run WHERE role <> '{EVALUATION}'
+            ORDER BY role = '{REFERENCE}', used_at DESC, run_id"""
     ).fetchall()
-    return [
-        ProbeRun(run_id, pool_id, model, revision, engine, json.loads(config), k, verifier, verdicts_by, role)
-        for run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by, role in rows
-    ]
+    return [_run_of(row) for row in rows]
+
+
+def find_any_run(connection: duckdb.DuckDBPyConnection, run_id: str) -> ProbeRun | None:
+    """The run with this id, whatever its role."""
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM probe_run WHERE run_id = ?", [run_id]).fetchall()
+    return _run_of(rows[0]) if rows else None
+
+
+def _run_of(row: tuple[Any, ...]) -> ProbeRun:
+    run_id, pool_id, model, revision, engine, config, k, verifier, verdicts_by, role = row
+    return ProbeRun(run_id, pool_id, model, revision, engine, json.loads(config), k, verifier, verdicts_by, role)
 
 
 def find_run(connection: duckdb.DuckDBPyConnection, wanted: str | None) -> ProbeRun:

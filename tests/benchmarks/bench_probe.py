@@ -48,7 +48,7 @@ def probing(engine: Any, folder: Path, checked: CheckedProbe) -> Callable[[], No
     def work() -> None:
         store = Store(folder / f"{next(number)}.duckdb")
         begin(store, checked)
-        sample_into_store(engine, store, checked, Silent())
+        sample_into_store(engine, store, checked.run, checked.missing, Silent())
         with store.reading() as connection:
             assert scalar(connection, "SELECT count(*) FROM completion") == checked.missing.n_samples
 
