@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from budgetplan.steps.rank import Ranking
     from budgetplan.steps.shortlist import Shortlisted
     from budgetplan.steps.status import Status
+    from budgetplan.steps.validated import ValidationPlan, ValidationReport
+    from budgetplan.steps.validation_choices import ValidateChoices
     from budgetplan.steps.verify import VerifyReport
     from budgetplan.store.adjudications import Disagreement
     from budgetplan.store.shortlists import Recalled
@@ -173,6 +175,27 @@ class Project:
 
         choices = ExportChoices(target, Path(out) if out else None, shortlist, without_audit, with_known, force)
         return export(self.store, self.settings, run, choices, self.progress)
+
+    def validate(self, choices: "ValidateChoices | None" = None, **given: Any) -> "ValidationReport":
+        """Train with GRPO on every arm, measure base and arms on held-out prompts, say whether the choice was right.
+
+        Takes `ValidateChoices`, or its fields by keyword: `arms`, `n_seeds`, `recipe`, `test` and so on. What is
+        finished is never done again, so the same call goes on where it stopped.
+        """
+        from budgetplan.steps.validate import validate
+        from budgetplan.steps.validation_choices import ValidateChoices
+
+        return validate(self.store, self.settings, choices or ValidateChoices(**given), self.progress)
+
+    def plan_validation(
+        self, choices: "ValidateChoices | None" = None, *, gpu_price: str | None = None, **given: Any
+    ) -> "ValidationPlan":
+        """Say what `validate` would train, and how long it would take, from a short timing; nothing is trained."""
+        from budgetplan.steps.validation_choices import ValidateChoices
+        from budgetplan.steps.validation_plan import plan_validation
+
+        chosen = choices or ValidateChoices(**given)
+        return plan_validation(self.store, self.settings, chosen, gpu_price, self.progress)
 
     def disagreements(self) -> "list[Disagreement]":
         """The items on which annotators differ, or contradict what was known beforehand."""

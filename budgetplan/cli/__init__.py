@@ -12,6 +12,7 @@ from budgetplan.cli import (
     recall,
     shortlist,
     status,
+    validate,
     verify,
 )
 from budgetplan.cli.app import app
@@ -30,6 +31,7 @@ __all__ = [
     "recall",
     "shortlist",
     "status",
+    "validate",
     "verify",
 ]
 

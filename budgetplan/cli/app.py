@@ -11,7 +11,7 @@ from budgetplan.errors import BudgetplanError, Interrupted
 
 DONE, FIXABLE, USAGE, INCOMPLETE, INTERRUPTED = 0, 1, 2, 3, 130
 JOURNEY = (
-    *("demo", "probe", "import-samples", "rank", "shortlist", "ingest", "export"),
+    *("demo", "probe", "import-samples", "rank", "shortlist", "ingest", "validate", "export"),
     *("verify", "recall", "forget", "status", "config"),
 )
 

@@ -10,7 +10,9 @@ import typer
 from budgetplan.cli import app
 from budgetplan.errors import Interrupted
 
-COMMANDS = """demo probe import-samples rank shortlist ingest export verify recall forget status config""".split()
+COMMANDS = (
+    """demo probe import-samples rank shortlist ingest validate export verify recall forget status config""".split()
+)
 
 
 def only_json(result: Any) -> dict[str, Any]:
