@@ -24,7 +24,11 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml constraints.txt
 	$(PIP) --editable .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
+$(VENV)/.train: $(VENV)/.installed
+	$(PIP) --editable '.[train]'
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.train
 	$(PIP) --editable '.[dev,train]'
 	touch $@
 
@@ -51,7 +55,7 @@ $(VENV)-argilla/.made: tests/install_argilla.sh
 	PYTHON='$(PYTHON)' sh $< $(@D)
 	touch $@
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.train
 	$(BIN)/budgetplan demo
 
 check: $(VENV)/.dev

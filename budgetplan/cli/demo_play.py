@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
+    from budgetplan.demo.validations import DemoValidation
     from budgetplan.project import Project
     from budgetplan.steps.export import Exported
     from budgetplan.steps.ingest import IngestReport
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from budgetplan.steps.rank import Ranking
     from budgetplan.steps.shortlist import Shortlisted
     from budgetplan.steps.status import Status
+    from budgetplan.steps.validated import ValidationReport
 
 Report = TypeVar("Report")
 
@@ -60,6 +62,27 @@ class Play:
         file = write_export(chosen.files.annotators[0], self.folder / export, seed)
         self._type(f"ingest {file}", f"(two simulated annotators label it; their export is {file})\n")
         return self._shown(self.project.ingest([file]), show_ingest)
+
+    def validate(self, test: Path, chosen: "DemoValidation") -> "ValidationReport":
+        """Train on every arm, and show what came out."""
+        from budgetplan.cli.validated import show_validation
+
+        changes = {
+            name: getattr(chosen, name)
+            for name in ("steps", "evaluate_every", "prompts_per_update", "learning_rate", "beta")
+        }
+        given = {"arms": ",".join(chosen.arms), "seeds": chosen.n_seeds, **changes, "test": test}
+        words = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in given.items())
+        self._type(f"validate {words} --full --out {self.folder / 'validation'}")
+        report = self.project.validate(
+            arms=chosen.arms,
+            n_seeds=chosen.n_seeds,
+            changes=changes,
+            test=str(test),
+            lora=False,
+            out=self.folder / "validation",
+        )
+        return self._shown(report, show_validation)
 
     def status(self) -> "Status":
         """Say where the store stands."""

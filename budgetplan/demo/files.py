@@ -14,19 +14,27 @@ def demo_model_path() -> Path:
 
 def write_demo_pool(path: Path, n: int = 1000, seed: int = 0, *, answers: bool = True) -> Path:
     """Write the demo's pool as JSONL, replacing the file in one step, and return its path."""
-    partial = path.with_name(path.name + ".partial")
     rows: list[dict[str, Any]] = [dict(row) for row in make_pool(n, seed)]
     if not answers:
         for row in rows:
             del row["answer"]
-    lines = [json.dumps(row) + "\n" for row in rows]
-    partial.write_text("".join(lines), encoding="utf-8")
+    return _write_rows(path, rows)
+
+
+def _write_rows(path: Path, rows: list[dict[str, Any]]) -> Path:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return partial.replace(path)
 
 
 def write_unanswered_pool(path: Path, *, answers: bool = False) -> Path:
     """Write the prompts that the demo buys labels for; with their answers only to judge by them what was done."""
     return write_demo_pool(path, n=400, seed=1, answers=answers)
+
+
+def write_demo_test(path: Path, n: int = 200) -> Path:
+    """Write held-out prompts with their answers; none of them is in a pool."""
+    return _write_rows(path, [dict(row) for row in make_pool(n, seed=2, split="test")])
 
 
 def demo_settings() -> dict[str, Any]:

@@ -128,16 +128,34 @@ def test_no_answers_on_the_screen_and_the_same_when_played_again(run: Any, scrip
 
 def test_two_acts_with_and_without_answers(run: Any, scripted: Any) -> None:
     scripted(right_by_chance)
-    shown = run("demo", "--engine", "transformers", "--folder", "try")
+    shown = run("demo", "--validation", "none", "--engine", "transformers", "--folder", "try")
     assert shown.exit_code == 0, shown.output
     typed = [line.split()[2] for line in shown.stdout.splitlines() if line.startswith("$ ")]
     assert typed == "probe shortlist probe shortlist ingest status export".split()
     assert "--budget 20% --batch 100% --format label-studio" in shown.stdout
     assert "Policy hard, budget 20% of 400 items: 80 items." in shown.stdout
-    document = json.loads(run("demo", "--engine", "transformers", "--folder", "try", "--json").stdout)
+    document = json.loads(
+        run("demo", "--validation", "none", "--engine", "transformers", "--folder", "try", "--json").stdout
+    )
     assert document["n_items"] == 100
     assert set(document["unanswered"]) == {"shortlist", "ingest", "status", "export"}
     assert document["unanswered"]["shortlist"]["n_items"] == 80
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_it_ends_with_a_validation_of_its_own_model(run: Any) -> None:
+    ended = run("demo", "--engine", "transformers", "--folder", "try", "--json")
+    assert ended.exit_code == 0, ended.output
+    validation = json.loads(ended.stdout)["validation"]
+    assert [arm["arm"] for arm in validation["arms"]] == ["hard", "random"]
+    assert 30 < validation["base"]["percent"] < 60
+    assert all(
+        len(arm["gain_by_seed"]) == 2 and arm["learnable"]["n_groups"] == 2 * 40 * 16 for arm in validation["arms"]
+    )
+    assert validation["verdict"]["claim"] in ("better", "worse", "no evidence", "refused")
+    assert {Path(picture).suffix for picture in validation["pictures"]} == {".png", ".svg"}
+    assert "NaN" not in ended.stdout
 
 
 def test_a_folder_that_cannot_be_written_is_named(run: Any, tmp_path: Path) -> None:
