@@ -75,17 +75,15 @@ def _draw_point(axes: "Axes", point: Point, marker: str) -> None:
 
 
 def _draw_fit(axes: "Axes", points: Sequence[Point], r_squared: float) -> None:
-    """Draw the least-squares line over the span of the points, and write R² into the corner that it leaves free."""
+    """Draw the least-squares line over the span of the points, and write R² above them."""
     x, y = np.array([[point.learnable, point.gain] for point in points]).reshape(-1, 2).T
-    slope = 0.0
     if np.isfinite(r_squared) and x.size > 1 and np.ptp(x) > 0:
         slope, intercept = np.polyfit(x, y, 1)
         ends = np.array([x.min(), x.max()])
         axes.plot(ends, intercept + slope * ends, color="#444444", linewidth=1.5, linestyle="--", zorder=2)
     fit = f"R² = {r_squared:.2f}" if np.isfinite(r_squared) else "R² = –"
     text = f"{fit}, {counted(x.size, 'training')}"
-    place, side = (0.02, "left") if slope >= 0 else (0.98, "right")
-    axes.text(place, 0.96, text, transform=axes.transAxes, ha=side, va="top", fontweight="bold")
+    axes.text(1.0, 1.01, text, transform=axes.transAxes, ha="right", va="bottom", fontweight="bold")
 
 
 def _draw_legends(axes: "Axes", arms: set[str], markers: dict[str, str]) -> None:
