@@ -57,7 +57,9 @@ def test_the_model_reads_the_tokens_that_it_read_in_the_probe(tiny_model, family
 def test_a_prompt_that_leaves_too_little_context_is_named_with_what_would_fit(tiny_model):
     folder = tiny_model("qwen3")
     tokenizer = load_tokenizer(resolve_model(str(folder)))
-    with pytest.raises(TrainingError, match=r"bp-0: its 14 tokens and 12 sampled.*context of 20.*--max-tokens 6 at most"):
+    with pytest.raises(
+        TrainingError, match=r"bp-0: its 14 tokens and 12 sampled.*context of 20.*--max-tokens 6 at most"
+    ):
         training_set(_items(CHATS), tokenizer, spec(folder, "math"), context=20)
 
 
