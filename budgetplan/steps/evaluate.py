@@ -92,8 +92,11 @@ def measure(
 
 
 def judge_again(store: Store, identity: ModelIdentity, test: TestSet, progress: Progress) -> None:
-    """Judge what a run lacks verdicts on: after a correction of an answer or of the verifier, or a kill."""
+    """Judge what a stored run lacks verdicts on: after a correction of an answer or of the verifier, or a kill."""
     run = run_of(store, identity, test)
+    with store.reading() as connection:
+        if find_any_run(connection, run.run_id) is None:
+            return
     verifier = load_verifier(test.verifier)
     with store.reading() as connection:
         is_stale = run.verdicts_by != f"{verifier.name}@{verifier.version}"

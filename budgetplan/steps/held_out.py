@@ -6,7 +6,6 @@ Invariant: no test prompt, nor a near duplicate of one, is in any arm.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,8 +22,8 @@ from budgetplan.steps.evaluate import TestSet
 from budgetplan.steps.pools import fields_of, pool_id_of, store_pool
 from budgetplan.steps.validation_choices import ValidateChoices
 from budgetplan.store.connection import Store
+from budgetplan.store.pools import item_prompts
 from budgetplan.store.runs import IMPORTED, ProbeRun
-from budgetplan.store.validations import item_rows
 from budgetplan.validation.leaks import Leak, leaks
 
 SEED_APART = 1_000_003
@@ -86,11 +85,11 @@ def prompts_of_file(store: Store, settings: Settings, source: str, flag: str) ->
 
 
 def without_leaks(
-    store: Store, held_out: HeldOut, trained: Sequence[str], choices: ValidateChoices
+    store: Store, held_out: HeldOut, trained: list[str], choices: ValidateChoices
 ) -> tuple[HeldOut, list[str]]:
     """Leave prompts out that an arm trains on, and say so; of a file the user gave only if they allow it."""
     with store.reading() as connection:
-        test_prompts, train_prompts = _prompts(connection, held_out.item_ids), _prompts(connection, trained)
+        test_prompts, train_prompts = item_prompts(connection, held_out.item_ids), item_prompts(connection, trained)
     found = leaks(test_prompts, train_prompts)
     if not found:
         return held_out, []
@@ -111,10 +110,6 @@ def _leak_error(flag: str, first: Leak, n: int, test_prompts: Sequence[str], tra
         f'"{test_prompts[first.test_place][:60]}", is {same} "{train_prompts[first.train_place][:60]}".',
         hint="Leave them out: --drop-leaks",
     )
-
-
-def _prompts(connection: duckdb.DuckDBPyConnection, item_ids: Sequence[str]) -> list[str]:
-    return [str(prompt) for prompt in item_rows(connection, item_ids)["prompt"].to_pylist()]
 
 
 def sampling_of(run: ProbeRun, settings: Settings) -> Sampling:

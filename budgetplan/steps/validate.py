@@ -83,10 +83,7 @@ def _row(setup: Setup) -> ValidationRow:
         validation_id=setup.validation_id,
         run_id=setup.run.run_id,
         pool_id=setup.run.pool_id,
-        settings={
-            "recipe": asdict(setup.recipe),
-            "choices": json.loads(json.dumps(asdict(setup.choices), default=str)),
-        },
+        settings={"recipe": asdict(setup.recipe), "choices": _as_stored(setup.choices)},
         items=setup.items,
         trainings={(name, seed): training_id(setup, name, seed) for name in names for seed in setup.seeds},
     )

@@ -24,7 +24,7 @@ from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.validation_arms import default_arms, make_arms, posteriors, training_sets
 from budgetplan.steps.validation_choices import ValidateChoices, check_choices
 from budgetplan.store.connection import Store
-from budgetplan.store.runs import IMPORTED, ProbeRun, all_runs
+from budgetplan.store.runs import BASE, IMPORTED, ProbeRun, all_runs
 from budgetplan.store.shortlists import audit_items
 from budgetplan.store.training import labelled_items
 from budgetplan.validation.arms import Arms
@@ -157,7 +157,7 @@ def _wanted_run(store: Store, settings: Settings, choices: ValidateChoices) -> s
     if choices.run or settings.model is None:
         return choices.run
     with store.reading() as connection:
-        runs = [run for run in all_runs(connection) if run.role == "base"]
+        runs = [run for run in all_runs(connection) if run.role == BASE]
     names = {settings.model, ALIASES.get(settings.model, settings.model)}
     found = next((run for run in runs if run.model in names), None)
     if found is None:

@@ -272,3 +272,13 @@ def test_bought_items_are_not_measured_by_the_samples_that_chose_them(
     report = validated(project, n_seeds=2, arms=("base-wrong",), budget="20 items", holdout="50%")
     assert 40 < report.base.percent < 60
     assert report.arms[0].gain.low < 0 < report.arms[0].gain.high
+
+
+def test_only_what_was_measured_and_chosen_is_stored(
+    probed: Project, academy: Academy, write_pool: Callable[..., Path]
+) -> None:
+    far = str(write_pool(rows_named(5000, 15, "Olympiad"), "far.jsonl"))
+    validated(probed, n_seeds=1, arms=("hard",), ood=far, greedy=True, changes=TWICE_MEASURED, confirm=lambda _: True)
+    # The base on both tests, the checkpoint in the middle on the first, the last one on both.
+    assert n_rows(probed, "SELECT count(*) FROM probe_run WHERE role = 'evaluation'") == 2 + 1 + 2
+    assert n_rows(probed, "SELECT count(*) FROM validation WHERE settings LIKE '%function%'") == 0
