@@ -47,7 +47,13 @@ class Settings(BaseModel):
     id_field: str | None = Field(None, description="name of the id's field")
     completions_field: str | None = Field(None, description="name of the completions' field, for import-samples")
     group_size: int = Field(8, ge=2, description="G, completions in a GRPO group")
-    policy: Literal["hard", "easy", "middle", "random", "base-wrong", "learnable"] = Field(
+    passes_per_item: float = Field(
+        40.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="how often the training will meet each bought item: steps × prompts per update / items",
+    )
+    policy: Literal["hard", "easy", "middle", "random", "base-wrong", "learnable", "horizon"] = Field(
         "hard", description="which items to buy"
     )
     cost_column: str | None = Field(None, description="column with each item's cost")

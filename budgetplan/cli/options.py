@@ -41,10 +41,17 @@ CompletionsField = Annotated[
 ]
 IdField = Annotated[str | None, typer.Option("--id-field", help="Name of the id's field.")]
 Policy = Annotated[
-    Literal["hard", "easy", "middle", "random", "base-wrong", "learnable"] | None,
+    Literal["hard", "easy", "middle", "random", "base-wrong", "learnable", "horizon"] | None,
     typer.Option("--policy", "-p", help="Which items to buy. [default: hard]"),
 ]
 GroupSize = Annotated[int | None, typer.Option("--group-size", "-G", help="Completions in a GRPO group. [default: 8]")]
+PassesPerItem = Annotated[
+    float | None,
+    typer.Option(
+        "--passes-per-item",
+        help="How often training will meet each bought item: steps × prompts per update / items. [default: 40]",
+    ),
+]
 Exclude = Annotated[
     list[str] | None,
     typer.Option("--exclude", help="Keep items out of the shortlist, by any column of yours: split=test"),

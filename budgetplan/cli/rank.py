@@ -16,6 +16,7 @@ def rank(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write every item: .jsonl, .csv or .parquet.")] = None,
     top: Annotated[int, typer.Option("--top", min=0, help="Rows to show.")] = 10,
     group_size: o.GroupSize = None,
+    passes_per_item: o.PassesPerItem = None,
     single_pass: o.SinglePass = False,
     seed: o.Seed = None,
     db: o.Db = None,
@@ -30,6 +31,9 @@ def rank(
     from budgetplan.cli.ranking import show_ranking
     from budgetplan.cli.session import opened
 
-    with opened(log_file, db=db, policy=policy, group_size=group_size, seed=seed) as (project, _):
+    with opened(log_file, db=db, policy=policy, group_size=group_size, passes_per_item=passes_per_item, seed=seed) as (
+        project,
+        _,
+    ):
         ranking = project.rank(run=run, out=out, single_pass=single_pass)
     show_ranking(ranking, top=top, as_json=as_json)

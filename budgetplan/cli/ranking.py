@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from budgetplan.steps.rank import Ranking, Standing
 
 BAR_WIDTH = 40
+_WHY_NOT_HARD = (
+    "Why not the very hardest: what is never solved rarely gives a mixed group, and only these teach. "
+    "To buy it all the same: --policy hard"
+)
 
 
 def show_ranking(ranking: "Ranking", *, top: int, as_json: bool) -> None:
@@ -22,12 +26,38 @@ def show_ranking(ranking: "Ranking", *, top: int, as_json: bool) -> None:
         print_json({**document, "next": next_command})
         return
     show_standing(ranking.standing)
+    show_policy(ranking.standing)
     if ranking.table["rank"].null_count == ranking.table.num_rows:
         show_warnings([f"policy {ranking.standing.policy} can rank none of these items yet."])
     _show_items(ranking.table.slice(0, top))
     if ranking.out:
         say(f"Wrote {ranking.table.num_rows:,} items to {ranking.out}.")
     say_next(next_command)
+
+
+def show_policy(standing: "Standing") -> None:
+    """Say in two lines what the policy ranks by and why, for those that a choice between is worth a thought."""
+    from budgetplan.difficulty.horizon import expected_rise
+    from budgetplan.selection.policy import Policy
+
+    group = f"a GRPO group of {standing.group_size} has mixed outcomes"
+    passes = f"{standing.passes_per_item:g} passes per item (--passes-per-item)"
+    rise = f"raise log-odds by {expected_rise(standing.passes_per_item):.1f}"
+    lines = {
+        Policy.HARD: (
+            "the lowest chance of a correct sample first.",
+            "What is never solved rarely gives a mixed group, and only these teach: see also --policy horizon.",
+        ),
+        Policy.LEARNABLE: (f"how likely {group} at the start of training.", _WHY_NOT_HARD),
+        Policy.HORIZON: (
+            f"how likely {group} over a training of {passes}, taken to {rise}.",
+            _WHY_NOT_HARD,
+        ),
+    }
+    if standing.policy in lines:
+        ranks_by, why = lines[standing.policy]
+        say(f"Policy {standing.policy} ranks by: {ranks_by}")
+        say(why)
 
 
 def show_standing(standing: "Standing") -> None:

@@ -10,6 +10,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from budgetplan.difficulty.horizon import expected_rise, mixed_group_chance
+
 INTERVAL = 0.90
 _LOGIT_MEAN_BOUND = 16.0
 _LOG_CONCENTRATION_BOUNDS = (-7.0, 9.0)
@@ -37,6 +39,7 @@ class Estimates:
     p_low: NDArray[np.floating]
     p_high: NDArray[np.floating]
     learnable: NDArray[np.floating]
+    learnable_horizon: NDArray[np.floating]
 
     def filled_from(self, other: Self) -> Self:
         """Take from `other` what an item does not have here."""
@@ -119,11 +122,18 @@ def _penalised_loss(point: NDArray[np.float64], pairs: _Counts) -> tuple[float, 
     return value * scale, gradient * scale
 
 
-def estimate(n_correct: NDArray[np.integer], k: NDArray[np.integer], prior: Prior, group_size: int = 8) -> Estimates:
+def estimate(
+    n_correct: NDArray[np.integer],
+    k: NDArray[np.integer],
+    prior: Prior,
+    group_size: int = 8,
+    passes_per_item: float = 40.0,
+) -> Estimates:
     """Turn counts into p̂ (eq. 1), posterior mean, equal-tailed 90 % interval and learnable for groups of `group_size`.
 
-    learnable = E[1 - p^G - (1-p)^G] under the posterior, in closed form. An equal-tailed interval never reaches 0 or 1,
-    so at p̂ = 0 it begins a little above 0.
+    learnable = E[1 - p^G - (1-p)^G] under the posterior; learnable_horizon the same over a training that meets every
+    item `passes_per_item` times and makes it easier. An equal-tailed interval never reaches 0 or 1, so at p̂ = 0 it
+    begins a little above 0.
     """
     from scipy.special import betaincinv
 
@@ -144,10 +154,13 @@ def estimate(n_correct: NDArray[np.integer], k: NDArray[np.integer], prior: Prio
         p_low=scattered(betaincinv(a, b, tail)),
         p_high=scattered(betaincinv(a, b, 1.0 - tail)),
         learnable=scattered(mixed_group_chance(a, b, group_size)),
+        learnable_horizon=scattered(mixed_group_chance(a, b, group_size, expected_rise(passes_per_item))),
     )
 
 
-def predicted(p: NDArray[np.float64], concentration: float, group_size: int = 8) -> Estimates:
+def predicted(
+    p: NDArray[np.float64], concentration: float, group_size: int = 8, passes_per_item: float = 40.0
+) -> Estimates:
     """Turn predictions of p into the same columns but p̂, which is nan: p ~ Beta(c·p, c·(1 - p)); nan stays nan."""
     from scipy.special import betaincinv
 
@@ -159,15 +172,5 @@ def predicted(p: NDArray[np.float64], concentration: float, group_size: int = 8)
         p_low=betaincinv(a, b, tail),
         p_high=betaincinv(a, b, 1.0 - tail),
         learnable=mixed_group_chance(a, b, group_size),
+        learnable_horizon=mixed_group_chance(a, b, group_size, expected_rise(passes_per_item)),
     )
-
-
-def mixed_group_chance(a: NDArray[np.float64], b: NDArray[np.float64], group_size: int) -> NDArray[np.floating]:
-    """Expect 1 - p^G - (1-p)^G for p ~ Beta(a, b): a GRPO group with both right and wrong answers."""
-    from scipy.special import betaln
-
-    whole = betaln(a, b)
-    all_right = np.exp(betaln(a + group_size, b) - whole)
-    all_wrong = np.exp(betaln(a, b + group_size) - whole)
-    chance: NDArray[np.floating] = np.clip(1.0 - all_right - all_wrong, 0.0, 1.0)
-    return chance

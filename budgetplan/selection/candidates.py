@@ -29,6 +29,7 @@ class Candidates:
     p_hat: NDArray[np.float64]
     p_mean: NDArray[np.float64]
     learnable: NDArray[np.float64]
+    learnable_horizon: NDArray[np.float64]  # over a training, not at its start
     k: NDArray[np.int64]
     first_correct: NDArray[np.int8]  # of sample 0: 1 correct, 0 not, -1 unknown
     place: NDArray[np.float64]  # between hard (0) and easy (1) by signals alone, which nothing calibrates
@@ -52,7 +53,7 @@ class Candidates:
             return np.asarray(table[name].cast(arrow).fill_null(null).to_numpy(), dtype=dtype)
 
         sources = table["source"].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
-        numbers = ("p_hat", "p_mean", "learnable", "place")
+        numbers = ("p_hat", "p_mean", "learnable", "learnable_horizon", "place")
         if "available" not in table.column_names:
             table = table.append_column("available", pa.nulls(table.num_rows, pa.bool_()))
         return cls(

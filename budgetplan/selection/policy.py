@@ -11,4 +11,5 @@ class Policy(StrEnum):
     MIDDLE = "middle"  # nearest the pool's median p
     RANDOM = "random"  # uniform over the whole pool
     BASE_WRONG = "base-wrong"  # single-pass filter: random among the items whose first sample was not correct
-    LEARNABLE = "learnable"  # most likely to give a GRPO group mixed outcomes
+    LEARNABLE = "learnable"  # most likely to give a GRPO group mixed outcomes at the start of training
+    HORIZON = "horizon"  # the same over the whole training, which makes items easier

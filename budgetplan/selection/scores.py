@@ -41,8 +41,8 @@ def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
     hard, easy: the place between hard and easy (`Candidates.location`). middle: distance to the median of that place
     over the eligible items; at equal K that is the order by distance to the median p̂ (section 2.3 of the paper).
     random: a seeded uniform number, for every such item. base-wrong: 0 for the items whose first sample was not correct
-    or, where no answer is known, is predicted not to be, all equal, so that keys decide. learnable: as estimated; items
-    with signals only have none.
+    or, where no answer is known, is predicted not to be, all equal, so that keys decide. learnable, horizon: as
+    estimated; items with signals only have none.
     """
     keys = keyed(candidates.id_hashes, seed, policy)
     eligible, place = candidates.eligible, candidates.location
@@ -61,6 +61,8 @@ def score(candidates: Candidates, policy: Policy, seed: int) -> Scores:
             value = 1.0 - ranked_by
         case Policy.LEARNABLE:
             ranked_by = value = np.where(candidates.estimated, candidates.learnable, np.nan)
+        case Policy.HORIZON:
+            ranked_by = value = np.where(candidates.estimated, candidates.learnable_horizon, np.nan)
     is_candidate = eligible & candidates.available & ~np.isnan(ranked_by)
     return Scores(
         policy=policy,

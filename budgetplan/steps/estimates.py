@@ -21,7 +21,7 @@ from budgetplan.store.pools import PoolRow, find_pool
 from budgetplan.store.runs import ProbeRun
 from budgetplan.store.verdicts import conflicting_items, item_counts, truncated_share
 
-ESTIMATE_COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable")
+ESTIMATE_COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable", "learnable_horizon")
 SIGNAL_COLUMNS = (
     "agreement",
     "answer_entropy",
@@ -40,12 +40,14 @@ SIGNAL_COLUMNS = (
 class PoolEstimates:
     """One row per item in file order: counts, estimates, signals, source; and what the estimates rest on.
 
-    `unanswered` is None where no signals were given; their columns are null then.
+    `unanswered` is None where no signals were given; their columns are null then. `passes_per_item` is the training
+    that `learnable_horizon` is for.
     """
 
     pool: PoolRow
     table: pa.Table
     prior: Prior
+    passes_per_item: float
     unanswered: Unanswered | None
     n_conflicting: int
     warnings: list[str]
@@ -65,16 +67,21 @@ class PoolEstimates:
         return Candidates.from_table(table)
 
 
-def estimates_to_rank(store: Store, run: ProbeRun, group_size: int = 8, *, single_pass: bool = False) -> PoolEstimates:
+def estimates_to_rank(
+    store: Store, run: ProbeRun, group_size: int = 8, passes_per_item: float = 40.0, *, single_pass: bool = False
+) -> PoolEstimates:
     """Estimate every item of a run's pool, by signals where it has no answer; they must be up to date (`run_to_rank`).
 
-    Only `learnable` depends on the group size.
+    Only `learnable` and `learnable_horizon` depend on the group size, the latter also on the passes.
     """
     with store.reading() as connection:
-        return pool_estimates(store, run, group_size, run_signals(connection, run, single_pass=single_pass))
+        signals = run_signals(connection, run, single_pass=single_pass)
+        return pool_estimates(store, run, group_size, signals, passes_per_item)
 
 
-def pool_estimates(store: Store, run: ProbeRun, group_size: int, signals: RunSignals | None) -> PoolEstimates:
+def pool_estimates(
+    store: Store, run: ProbeRun, group_size: int, signals: RunSignals | None, passes_per_item: float = 40.0
+) -> PoolEstimates:
     """Estimate every item of a run's pool; those without an answer only where signals are given."""
     with store.reading() as connection:
         pool = find_pool(connection, run.pool_id)
@@ -85,7 +92,8 @@ def pool_estimates(store: Store, run: ProbeRun, group_size: int, signals: RunSig
     prior = fit_prior(n_correct, k)
     others = unanswered(signals, counts["item_id"], n_correct, k) if signals else None
     source = _sources(counts["item_id"], k, others, conflicting)
-    estimates = _with_calibrated(estimate(n_correct, k, prior, group_size), others, source, group_size)
+    verified = estimate(n_correct, k, prior, group_size, passes_per_item)
+    estimates = _with_calibrated(verified, others, source, group_size, passes_per_item)
     table = counts.select(["item_id", "id", "other_ids", "n_correct"])
     for name in ESTIMATE_COLUMNS:
         table = table.append_column(name, pa.array(getattr(estimates, name), from_pandas=True))
@@ -99,16 +107,19 @@ def pool_estimates(store: Store, run: ProbeRun, group_size: int, signals: RunSig
     for name in SIGNAL_COLUMNS:
         table = table.append_column(name, signals.table[name] if signals else pa.nulls(len(k), pa.float64()))
     health = health_of(counts, cut, run.config.get("max_tokens"))
-    return PoolEstimates(pool, table, prior, others, len(conflicting), health.warnings)
+    return PoolEstimates(pool, table, prior, passes_per_item, others, len(conflicting), health.warnings)
 
 
-def _with_calibrated(verified: Estimates, others: Unanswered | None, source: pa.Array, group_size: int) -> Estimates:
+def _with_calibrated(
+    verified: Estimates, others: Unanswered | None, source: pa.Array, group_size: int, passes_per_item: float
+) -> Estimates:
     """Add the calibrated posterior of the items that have no verified one."""
     if others is None or others.calibrated is None:
         return verified
     asked = pc.fill_null(pc.equal(source, CALIBRATED), False).to_numpy(zero_copy_only=False)
     p = np.where(asked, others.calibrated.p, np.nan)
-    return verified.filled_from(predicted(p, others.calibrated.calibration.concentration, group_size))
+    concentration = others.calibrated.calibration.concentration
+    return verified.filled_from(predicted(p, concentration, group_size, passes_per_item))
 
 
 def _place(others: Unanswered | None, n_items: int) -> pa.Array:

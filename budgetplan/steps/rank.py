@@ -36,6 +36,7 @@ class Standing:
     pool: PoolRow
     policy: Policy
     group_size: int
+    passes_per_item: float
     prior: Prior
     histogram: list[Bin]
     n_verified: int
@@ -77,7 +78,9 @@ def rank(store: Store, settings: Settings, choices: RankChoices, progress: Progr
         check_suffix(out)
     policy = Policy(settings.policy)
     with run_to_rank(store, choices.run, progress) as run, store.reading() as connection:
-        estimates = estimates_to_rank(store, run, settings.group_size, single_pass=choices.single_pass)
+        estimates = estimates_to_rank(
+            store, run, settings.group_size, settings.passes_per_item, single_pass=choices.single_pass
+        )
         candidates = estimates.candidates()
         costs = item_costs(connection, run.pool_id, settings, candidates).costs
         ranked = _ranked(score(candidates, policy, settings.seed), costs)
@@ -113,6 +116,7 @@ def standing_of(
         pool=estimates.pool,
         policy=policy,
         group_size=group_size,
+        passes_per_item=estimates.passes_per_item,
         prior=estimates.prior,
         histogram=histogram(p_hat, estimates.table["k"].to_numpy()),
         n_verified=estimates.n_from(VERIFIED),

@@ -22,6 +22,7 @@ _POLICIES = {
     "middle": "items nearest the middle",
     "random": "items drawn at random",
     "learnable": "most learnable items",
+    "horizon": "items most learnable over a training",
 }
 _BY_FIRST_SAMPLE = {"base-wrong": 0, "base-right": 1}
 _SETS = {"shortlist": "shortlist", "audit": "audit slice"}

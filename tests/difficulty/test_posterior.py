@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import beta, betabinom
 
-from budgetplan.difficulty.posterior import Prior, estimate, fit_prior, mixed_group_chance, predicted
+from budgetplan.difficulty.horizon import expected_rise, mixed_group_chance
+from budgetplan.difficulty.posterior import Prior, estimate, fit_prior, predicted
 
 shapes = st.floats(0.05, 30)
+COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable", "learnable_horizon")
 counts = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=40)
 
 
@@ -26,9 +28,9 @@ def test_p_hat_is_equation_1_and_nothing_is_estimated_without_samples(pairs, a, 
             assert estimates.p_hat[i] == n[i] / k[i]
             assert estimates.p_low[i] <= estimates.p_high[i]
             assert 0 <= estimates.learnable[i] <= 1
+            assert 0 <= estimates.learnable_horizon[i] <= 1
         else:
-            everything = (estimates.p_hat, estimates.p_mean, estimates.p_low, estimates.p_high, estimates.learnable)
-            assert all(np.isnan(column[i]) for column in everything)
+            assert all(np.isnan(getattr(estimates, name)[i]) for name in COLUMNS)
 
 
 @settings(deadline=None, max_examples=25)
@@ -42,6 +44,7 @@ def test_equal_counts_get_bitwise_equal_numbers_in_any_row_order(pairs, random):
     straight, shuffled = estimate(n, k, prior), estimate(n[shuffle], k[shuffle], prior)
     np.testing.assert_array_equal(straight.p_mean[shuffle], shuffled.p_mean)
     np.testing.assert_array_equal(straight.learnable[shuffle], shuffled.learnable)
+    np.testing.assert_array_equal(straight.learnable_horizon[shuffle], shuffled.learnable_horizon)
 
 
 @settings(deadline=None, max_examples=40)
@@ -120,9 +123,6 @@ def test_counts_that_cannot_be_are_refused():
         estimate(np.array([1]), np.array([2]), Prior(1, 1), group_size=1)
 
 
-COLUMNS = ("p_hat", "p_mean", "p_low", "p_high", "learnable")
-
-
 @settings(deadline=None)
 @given(st.lists(st.floats(0.005, 0.995), max_size=20), st.floats(0.01, 100), st.integers(2, 64))
 def test_predictions_become_finite_estimates_without_a_p_hat(p, concentration, group_size):
@@ -142,6 +142,17 @@ def test_a_prediction_is_the_beta_around_it():
     assert estimates.p_low[0] == pytest.approx(beta.ppf(0.05, 1.2, 2.8))
     assert estimates.p_high[0] == pytest.approx(beta.ppf(0.95, 1.2, 2.8))
     assert estimates.learnable[0] == pytest.approx(chance)
+
+
+def test_learnable_over_the_horizon_is_that_of_the_posterior_and_of_the_passes():
+    counted = estimate(np.array([3]), np.array([8]), Prior(0.4, 0.9), 4, 10.0)
+    of_posterior = mixed_group_chance(np.array([3.4]), np.array([5.9]), 4, expected_rise(10.0))
+    assert counted.learnable_horizon[0] == pytest.approx(of_posterior[0])
+    guessed = predicted(np.array([0.3]), 4.0, 4, 10.0)
+    of_prediction = mixed_group_chance(np.array([1.2]), np.array([2.8]), 4, expected_rise(10.0))
+    assert guessed.learnable_horizon[0] == pytest.approx(of_prediction[0])
+    at_once = estimate(np.array([0, 3, 8]), np.array([8, 8, 8]), Prior(0.4, 0.9), 8, 0.0)
+    np.testing.assert_array_equal(at_once.learnable_horizon, at_once.learnable)
 
 
 def test_a_lower_concentration_widens_the_interval():

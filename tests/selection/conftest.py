@@ -19,6 +19,7 @@ def _pool(p_hat=(), agreement=(), k=10, first_correct=None, eligible=None, avail
         p_hat=p,
         p_mean=p_mean,
         learnable=1 - p_mean**8 - (1 - p_mean) ** 8,
+        learnable_horizon=1 - p_mean**2 - (1 - p_mean) ** 12,
         k=counted.astype(np.int64),
         first_correct=first.astype(np.int8),
         place=np.concatenate([np.full(n_known, np.nan), np.asarray(agreement, float), np.full(nothing, np.nan)]),

@@ -10,6 +10,7 @@ TABLE = pa.table(
         "p_hat": [0.5, None, None],
         "p_mean": [0.5, None, None],
         "learnable": [0.9, None, None],
+        "learnable_horizon": [0.8, None, None],
         "k": [2, 0, 0],
         "first_correct": [1, None, None],
         "place": [1.0, 0.25, None],
@@ -26,6 +27,7 @@ def test_a_table_with_nulls_becomes_columns():
     assert pool.eligible.all()
     assert pool.verified.tolist() == [True, False, False]
     np.testing.assert_array_equal(pool.location, [0.5, 0.25, np.nan])
+    np.testing.assert_array_equal(pool.learnable_horizon, [0.8, np.nan, np.nan])
     assert len(pool) == 3
 
 

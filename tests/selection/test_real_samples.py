@@ -31,6 +31,7 @@ def pool():
         p_hat=estimates.p_hat,
         p_mean=estimates.p_mean,
         learnable=estimates.learnable,
+        learnable_horizon=estimates.learnable_horizon,
         k=k,
         first_correct=correct[:, 0].astype(np.int8),
         place=np.full(len(rows), np.nan),

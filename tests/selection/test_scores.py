@@ -45,6 +45,7 @@ def test_candidates_by_policy(pool_of, policy):
         Policy.RANDOM: [True] * 5,
         Policy.BASE_WRONG: [True, False, True, False, False],
         Policy.LEARNABLE: [True, True, True, False, False],
+        Policy.HORIZON: [True, True, True, False, False],
     }.get(policy, [True, True, True, True, False])
     scores = score(pool, policy, 0)
     assert scores.candidate.tolist() == expected
@@ -64,6 +65,13 @@ def test_a_calibrated_item_has_a_learnable_score(pool_of):
     assert guessed.verified.tolist() == [True, False]
     assert score(guessed, Policy.LEARNABLE, 0).candidate.tolist() == [True, True]
     np.testing.assert_array_equal(guessed.location, pool.p_mean)
+
+
+def test_horizon_ranks_by_what_is_learnable_over_the_training(pool_of):
+    pool = replace(pool_of([0.1, 0.5, 0.9]), learnable_horizon=np.array([0.7, 0.8, 0.2]))
+    pool = replace(pool, source=np.array(["calibrated", "verified", "verified"]))
+    assert score(pool, Policy.HORIZON, 0).ranking().tolist() == [1, 0, 2]
+    assert score(pool, Policy.HORIZON, 0).score.tolist() == [0.7, 0.8, 0.2]
 
 
 @pytest.mark.parametrize("policy", list(Policy))
