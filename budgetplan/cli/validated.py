@@ -80,20 +80,29 @@ def show_plan(plan: "ValidationPlan", *, as_json: bool) -> None:
         predicted = map(predicted_percent, (arm.predicted_start, arm.predicted_horizon))
         add_cells(table, arm.arm, f"{arm.n_items:,}", *predicted)
     print_table("Learnable %, predicted, with 90 % interval", table)
-    _show_costs(plan, trainings)
+    _show_costs(plan)
     smallest = f"{plan.smallest_detectable:.1f} points" if math.isfinite(plan.smallest_detectable) else NONE
     say(f"Smallest difference between two arms that this test would probably show, if seeds differ by 2: {smallest}.")
     say("Dry run: nothing was trained.")
     say(f"Next: {next_command}")
 
 
-def _show_costs(plan: "ValidationPlan", trainings: str) -> None:
-    update = f"{counted(plan.steps, 'update')} each at {duration(plan.seconds_per_update / 3600)}"
-    say(f"Training:   {trainings}, {update}: about {duration(plan.training_hours)}.")
-    evaluation = f"{counted(plan.n_test, 'held-out prompt')}, {duration(plan.seconds_per_evaluation / 3600)} each time"
-    say(f"Evaluation: {evaluation}: about {duration(plan.evaluation_hours)}.")
+def _show_costs(plan: "ValidationPlan") -> None:
+    """Say what is finished and what is left; hours and money are of what is left."""
+    left = plan.left
+    update, evaluation = (duration(each / 3600) for each in (plan.seconds_per_update, plan.seconds_per_evaluation))
+    updates = f"{counted(left.n_updates, 'update')} at {update}"
+    prompts = f"{counted(plan.n_test, 'held-out prompt')}, {evaluation} each time"
+    _show_work("Training", left.n_trainings_done, left.n_trainings, updates, plan.training_hours)
+    _show_work("Evaluation", left.n_evaluations_done, left.n_evaluations, prompts, plan.evaluation_hours)
     money = f", {plan.money}" if plan.money else ""
-    say(f"Together:   about {duration(plan.training_hours + plan.evaluation_hours)}{money}.")
+    hours = f"about {duration(plan.training_hours + plan.evaluation_hours)}{money}"
+    say(f"Together:   {hours if left.n_samples else 'nothing is left'}.")
+
+
+def _show_work(name: str, n_done: int, n_left: int, how: str, hours: float) -> None:
+    rest = f", {how}: about {duration(hours)}" if n_left else ""
+    say(f"{name + ':':11} {n_done:,} finished, {n_left:,} left{rest}.")
 
 
 def _show_verdict(report: "ValidationReport") -> None:

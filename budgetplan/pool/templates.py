@@ -5,7 +5,10 @@ A template is text with `{prompt}` in it; every other brace is literal, so LaTeX
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+
+import pyarrow as pa
 
 from budgetplan.errors import ConfigError
 from budgetplan.records import Message
@@ -52,6 +55,17 @@ def apply_template(messages: Sequence[Message], template: str, system: str | Non
     if system is None:
         return tuple(asked)
     return (Message("system", system), *(message for message in asked if message.role != "system"))
+
+
+def chats_as_json(
+    prompts: pa.ChunkedArray, messages: pa.ChunkedArray, template: str, system: str | None
+) -> pa.StringArray:
+    """Write the chat of every item as models are asked it, as JSON, from its columns `prompt` and `messages`."""
+    chats = (
+        apply_template(messages_of(prompt, stored), template, system)
+        for prompt, stored in zip(prompts.to_pylist(), messages.to_pylist(), strict=True)
+    )
+    return pa.array([json.dumps([asdict(turn) for turn in chat]) for chat in chats], pa.string())
 
 
 def _read(value: str) -> str:

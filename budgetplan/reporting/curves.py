@@ -13,15 +13,19 @@ from numpy.typing import NDArray
 
 from budgetplan.reporting.end_labels import End, write_ends
 from budgetplan.reporting.palette import BASE_COLOUR, look
-from budgetplan.reporting.pictures import drawing, save, write_title
+from budgetplan.reporting.pictures import drawing, save, write_note, write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH_INCHES, _HEIGHT_INCHES = 8.0, 5.4
-_FRAME = {"left": 0.1, "right": 0.76, "bottom": 0.27, "top": 0.91}  # shares of the figure
+_FRAME = {"left": 0.1, "right": 0.76, "bottom": 0.29, "top": 0.91}  # shares of the figure
 _LEGEND_COLUMNS = 5
 _FEW = 5  # names that fit side by side under a frame
+_ABOUT_INTERVALS = (
+    "Each interval is of one arm's level, over items and seeds; "
+    "the verdict compares arms in pairs, so overlap does not settle it."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +60,8 @@ def draw_curves(curves: Sequence[Curve], base: float, path_without_suffix: Path,
             ends = _draw_side_by_side(axes, measured)
         if np.isfinite(base):
             ends.append(End(f"base {base:.1f}", axes.get_xlim()[1], base, BASE_COLOUR))
+        if _is_known(measured):
+            write_note(figure, _ABOUT_INTERVALS)
         write_ends(axes, ends)
         return save(figure, path_without_suffix)
 
@@ -87,7 +93,7 @@ def _draw_over_steps(axes: "Axes", curves: Sequence[Curve], base: float) -> list
     axes.figure.legend(
         *axes.get_legend_handles_labels(),
         loc="upper center",
-        bbox_to_anchor=(0.5, 0.165),
+        bbox_to_anchor=(0.5, 0.185),
         ncols=_LEGEND_COLUMNS,
         fontsize=11,
         frameon=False,
@@ -137,5 +143,8 @@ def _draw_arm(axes: "Axes", curve: Curve, x: NDArray[np.int64], band: float = 0)
 
 
 def _of_the_band(curves: Sequence[Curve], mean: str, interval: str) -> str:
-    known = any(np.isfinite(curve.low).any() for curve in curves)
-    return f"{mean}: mean over seeds; {interval}: 90 % interval" if known else "no interval is known"
+    return f"{mean}: mean over seeds; {interval}: 90 % interval" if _is_known(curves) else "no interval is known"
+
+
+def _is_known(curves: Sequence[Curve]) -> bool:
+    return any(np.isfinite(curve.low).any() for curve in curves)

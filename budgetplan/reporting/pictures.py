@@ -29,6 +29,7 @@ _STYLE = {
     "svg.hashsalt": "budgetplan",
 }
 _TITLE_POINTS, _TITLE_LETTERS, _SMALLEST_POINTS = 14, 64, 8  # letters that fit into 8 inches at that size
+_NOTE_POINTS = 8
 _NO_DATES = {"png": {"Software": None}, "svg": {"Date": None}}
 
 
@@ -48,6 +49,11 @@ def write_title(figure: "Figure", title: str) -> None:
     """Write the title at the top left, smaller where it is too long for the figure."""
     size = max(_TITLE_POINTS * min(1.0, _TITLE_LETTERS / max(len(title), 1)), _SMALLEST_POINTS)
     figure.suptitle(title, x=0.02, y=0.975, ha="left", fontsize=size)
+
+
+def write_note(figure: "Figure", text: str) -> None:
+    """Write a small note into the lower left corner."""
+    figure.text(0.02, 0.01, text, ha="left", va="bottom", fontsize=_NOTE_POINTS, color="#555555")
 
 
 def save(figure: "Figure", path_without_suffix: Path) -> list[Path]:

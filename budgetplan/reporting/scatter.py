@@ -119,6 +119,6 @@ def _key(name: str, marker: str, colour: str) -> "Line2D":
 
 def _fitting(model: str) -> str:
     """A model's name without its owner's, cut in the middle where it is too long for the legend."""
-    name = model.rsplit("/", 1)[-1]
+    name = model.rstrip("/").rsplit("/", 1)[-1]
     half = _LONGEST_NAME // 2
     return name if len(name) <= _LONGEST_NAME else f"{name[: half - 1]}…{name[-half:]}"

@@ -1,7 +1,6 @@
 """`export`: the labelled training set, each row with its answer, where that came from, and the user's columns."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ from budgetplan.annotation.landing import landing
 from budgetplan.config import Settings
 from budgetplan.errors import BudgetplanError, ConfigError, NothingToDo
 from budgetplan.exporting.formats import FORMATS, Format
-from budgetplan.pool.templates import PLACEHOLDER, apply_template, messages_of
+from budgetplan.pool.templates import PLACEHOLDER, chats_as_json
 from budgetplan.records import Progress
 from budgetplan.steps.estimates import pool_estimates
 from budgetplan.steps.upkeep import ready_run
@@ -85,11 +84,8 @@ def export(
 def _rows(items: pa.Table, run: ProbeRun, estimates: pa.Table) -> pa.Table:
     """Add the chat as the probe sent it, the estimates, and where all of it comes from."""
     template, system = run.config.get("template", PLACEHOLDER), run.config.get("system")
-    chats = [
-        json.dumps([asdict(turn) for turn in apply_template(messages_of(prompt, stored), template, system)])
-        for prompt, stored in zip(items["prompt"].to_pylist(), items["messages"].to_pylist(), strict=True)
-    ]
-    rows = items.set_column(items.schema.get_field_index("messages"), "messages", pa.array(chats, pa.string()))
+    chats = chats_as_json(items["prompt"], items["messages"], template, system)
+    rows = items.set_column(items.schema.get_field_index("messages"), "messages", chats)
     places = pc.index_in(items["item_id"], value_set=estimates["item_id"])
     for name in ("p_hat", "p_mean"):
         rows = rows.append_column(name, estimates[name].take(places))

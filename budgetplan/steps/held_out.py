@@ -16,11 +16,10 @@ from budgetplan.pool.reader import read_pool
 from budgetplan.pool.templates import resolve_template
 from budgetplan.probing.opening import default_engine
 from budgetplan.records import Sampling
-from budgetplan.selection.budget import parse_budget
 from budgetplan.selection.ties import tie_keys
 from budgetplan.steps.evaluate import TestSet
 from budgetplan.steps.pools import fields_of, pool_id_of, store_pool
-from budgetplan.steps.validation_choices import ValidateChoices
+from budgetplan.steps.validation_choices import ValidateChoices, part_of_items
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import item_prompts
 from budgetplan.store.runs import IMPORTED, ProbeRun
@@ -53,9 +52,7 @@ def hold_out(
     """
     if choices.test:
         return prompts_of_file(store, settings, choices.test, "--test")
-    share = parse_budget(choices.holdout, "--holdout")
-    if share.kind not in ("share", "items"):
-        raise BudgetError(f'--holdout: "{choices.holdout}" is no part of the items.', hint="Write --holdout 20%")
+    share = part_of_items(choices.holdout, "--holdout", "a test is a part of the items", "20%")
     if "audit" in wanted:
         labelled = labelled.filter(pc.invert(labelled["audit"]))
     ids = labelled["item_id"].cast(pa.string()).combine_chunks()

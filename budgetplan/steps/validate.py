@@ -20,10 +20,11 @@ from budgetplan.config import Settings
 from budgetplan.errors import Interrupted, NothingToDo, VerifierError
 from budgetplan.probing.models import ResolvedModel, fetch_weights
 from budgetplan.records import COUNTED, ModelIdentity, Outcome, Progress
-from budgetplan.steps.evaluate import OpenModel, judge_again, measure, n_missing, run_of
+from budgetplan.steps.evaluate import OpenModel, judge_again, measure
 from budgetplan.steps.train_arm import Checkpoint, Trained, train_arm
 from budgetplan.steps.validated import ValidationReport
 from budgetplan.steps.validation_choices import ValidateChoices
+from budgetplan.steps.validation_finished import is_done
 from budgetplan.steps.validation_pictures import draw
 from budgetplan.steps.validation_results import report_of
 from budgetplan.steps.validation_setup import Setup, set_up, trained_identity, training_id
@@ -149,7 +150,7 @@ def _measure_base(store: Store, setup: Setup, progress: Progress) -> None:
 def _train_and_measure(store: Store, setup: Setup, arm: str, seed: int, progress: Progress) -> None:
     """Train one arm with one seed and measure its checkpoints, as far as that was not done before."""
     own_id = training_id(setup, arm, seed)
-    if _is_done(store, setup, own_id):
+    if is_done(store, setup, own_id):
         return
     folder = store.validation_folder / own_id
     spec = training_spec(setup, arm, seed)
@@ -183,17 +184,6 @@ def _judge_again(store: Store, setup: Setup, progress: Progress) -> None:
     for identity in identities:
         for test in setup.tests:
             judge_again(store, identity, test, progress)
-
-
-def _is_done(store: Store, setup: Setup, own_id: str) -> bool:
-    """Whether a training is stored and its last checkpoint, which is measured last, is measured in full."""
-    with store.reading() as connection:
-        training = find_training(connection, own_id)
-        measured = measured_steps(connection, own_id)
-    if training is None or training.last_step not in measured:
-        return False
-    identity = trained_identity(setup, own_id, training.last_step)
-    return not any(n_missing(store, run_of(store, identity, test), test) for test in setup.tests)
 
 
 def training_spec(setup: Setup, arm: str, seed: int) -> TrainSpec:

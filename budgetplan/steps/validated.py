@@ -116,8 +116,23 @@ class PlannedArm:
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """What a validation has left to do, and what of it is finished; an evaluation is one model on one test."""
+
+    n_trainings: int
+    n_trainings_done: int
+    n_updates: int
+    n_evaluations: int
+    n_evaluations_done: int
+    n_samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class ValidationPlan:
-    """What a validation would do; hours from a short timing, money where a price per hour is given."""
+    """What a validation would do; hours, and money where a price per hour is given, are of what is left.
+
+    They come from a short timing; seconds are nan where nothing is left of what they would time.
+    """
 
     model: str
     recipe: str
@@ -127,6 +142,7 @@ class ValidationPlan:
     seeds: tuple[int, ...]
     steps: int
     n_test: int
+    left: Left
     seconds_per_update: float
     seconds_per_evaluation: float
     training_hours: float

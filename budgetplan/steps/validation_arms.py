@@ -1,8 +1,6 @@
 """The arms of a validation from the store: what each policy ranks first, what was bought, and what is known of it."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +8,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from budgetplan.errors import BudgetError
-from budgetplan.pool.templates import apply_template, messages_of
-from budgetplan.selection.budget import parse_budget
+from budgetplan.pool.templates import chats_as_json
 from budgetplan.selection.policy import Policy
 from budgetplan.selection.scores import score
 from budgetplan.selection.ties import tie_keys
 from budgetplan.steps.estimates import PoolEstimates
 from budgetplan.steps.evaluate import TestSet
+from budgetplan.steps.validation_choices import part_of_items
 from budgetplan.store.connection import Store
 from budgetplan.store.pools import own_columns_as_json
 from budgetplan.validation.arms import Arm, ArmPool, Arms, choose_arms
@@ -65,12 +63,7 @@ def _size(asked: str | None, n_bought: int, n_items: int) -> int:
     """Items per arm: as many as were bought, or floor(p · N) of those that may be trained on, or as many as named."""
     if asked is None and n_bought:
         return n_bought
-    budget = parse_budget(asked or DEFAULT_BUDGET)
-    if budget.kind not in ("share", "items"):
-        raise BudgetError(
-            f'--budget "{asked}": arms are equal in items, so time and money say nothing here.',
-            hint="Write --budget 10% or --budget 100",
-        )
+    budget = part_of_items(DEFAULT_BUDGET if asked is None else asked, "--budget", "arms are equal in items", "10%")
     size = int(budget.amount * n_items) if budget.kind == "share" else int(budget.amount)
     if not size:
         raise BudgetError(f"--budget {budget.text} of {n_items} items is not one item.", hint="Raise it.")
@@ -96,12 +89,7 @@ def training_sets(
         wanted = pa.array(item_ids, pa.string())
         rows = labelled.take(pc.index_in(wanted, value_set=labelled["item_id"].cast(pa.string())))
         columns = own["columns"].take(pc.index_in(wanted, value_set=own["item_id"].cast(pa.string())))
-        chats = [
-            json.dumps(
-                [asdict(turn) for turn in apply_template(messages_of(prompt, stored), asked.template, asked.system)]
-            )
-            for prompt, stored in zip(rows["prompt"].to_pylist(), rows["messages"].to_pylist(), strict=True)
-        ]
+        chats = chats_as_json(rows["prompt"], rows["messages"], asked.template, asked.system)
         sets[arm] = pa.table({"item_id": wanted, "messages": chats, "answer": rows["answer"], "columns": columns})
     return sets
 

@@ -6,8 +6,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from budgetplan.errors import ConfigError
+from budgetplan.errors import BudgetError, ConfigError
 from budgetplan.probing.models import has_cuda
+from budgetplan.selection.budget import Budget, parse_budget
 from budgetplan.validation.training import GET_BITSANDBYTES
 
 NEEDED = ("accelerate", "datasets", "matplotlib", "peft", "trl")
@@ -75,3 +76,15 @@ def check_choices(choices: ValidateChoices) -> None:
         )
     if choices.test and choices.holdout != ValidateChoices().holdout:
         raise ConfigError("--test and --holdout exclude each other.", hint="Leave one away.")
+
+
+def part_of_items(text: str, flag: str, because: str, share: str) -> Budget:
+    """Read a share or a number of items; raises BudgetError for anything else, with a `share` that could be written."""
+    hint = f"Write {flag} {share} or {flag} 100"
+    try:
+        part = parse_budget(text, flag)
+    except BudgetError as error:
+        raise BudgetError(error.message, hint=hint) from error
+    if part.kind not in ("share", "items"):
+        raise BudgetError(f'{flag} "{text}": {because}, so time and money say nothing here.', hint=hint)
+    return part

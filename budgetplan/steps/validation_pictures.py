@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from budgetplan.errors import ConfigError
+from budgetplan.probing.weights import is_local
 from budgetplan.reporting.curves import Curve, draw_curves
 from budgetplan.reporting.scatter import Point, draw_scatter
 
@@ -20,11 +21,18 @@ def draw(report: "ValidationReport", folder: Path) -> tuple[Path, ...]:
     except OSError as error:
         raise ConfigError(f"--out {folder} cannot be written: {error.strerror}.", hint="Name another.") from error
     curves = [_curve(arm) for arm in report.arms if arm.curve]
-    pictures = draw_curves(curves, report.base.percent, folder / "curves", title=f"{report.model}, {report.recipe}")
+    pictures = draw_curves(
+        curves, report.base.percent, folder / "curves", title=f"{_name(report.model)}, {report.recipe}"
+    )
     if report.fit:
         points = [Point(point.model, point.arm, point.learnable, point.gain) for point in report.fit.points]
         pictures += draw_scatter(points, report.fit.r_squared, folder / "learnable", title="All trainings of the store")
     return tuple(pictures)
+
+
+def _name(model: str) -> str:
+    """What a model is called in a picture: a name of the Hub as it is, a folder by its last part."""
+    return (Path(model).expanduser().resolve().name or model) if is_local(model) else model
 
 
 def _curve(arm: "ArmResult") -> Curve:

@@ -1,7 +1,6 @@
-"""From the store to what a validation found: scores of every model, effects, learnable %, curves, the verdict."""
+"""From what is finished to what a validation found: effects, learnable %, curves, the verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import duckdb
 import numpy as np
@@ -9,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from budgetplan.records import ModelIdentity
-from budgetplan.steps.evaluate import TestSet, run_of
+from budgetplan.difficulty.horizon import mixed_group_chance
 from budgetplan.steps.validated import (
     ArmResult,
     BaseResult,
@@ -20,17 +18,10 @@ from budgetplan.steps.validated import (
     LearnableFit,
     ValidationReport,
 )
-from budgetplan.steps.validation_setup import Setup, trained_identity, training_id
+from budgetplan.steps.validation_finished import Finished, Measured, Training, read_finished
+from budgetplan.steps.validation_setup import Setup
 from budgetplan.store.connection import Store
-from budgetplan.store.validations import (
-    TrainingRow,
-    all_gains,
-    find_training,
-    item_scores,
-    measured_steps,
-    save_verdict,
-    training_groups,
-)
+from budgetplan.store.validations import all_gains, save_verdict, training_groups
 from budgetplan.validation.effects import difference, gain
 from budgetplan.validation.fit import r_squared
 from budgetplan.validation.learnable import Learnable, Predicted, observed, predicted
@@ -44,46 +35,14 @@ APART = 1_000_000
 """Added to the steps of each training, so that the updates of several are told apart."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
-    """One model on one test: per item the share of correct samples (nan: none counted), over all of them the rest."""
-
-    share: NDArray[np.float64]
-    n: NDArray[np.int64]
-    n_correct: NDArray[np.int64]
-    truncated_share: float
-    mean_tokens: float
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Training:
-    """A finished training: the step and the scores of every measured checkpoint, in order."""
-
-    row: TrainingRow
-    seed: int
-    steps: list[int]
-    scores: list[_Measured]
-    ood: _Measured | None
-
-
 def report_of(store: Store, setup: Setup) -> ValidationReport:
     """Read what is finished and compute the rest; keeps gains and verdict in the store."""
-    names = [arm.name for arm in setup.arms.arms]
-    with store.reading():  # once, for all that is read inside
-        base = _measured(store, setup.model.identity, setup.test)
-        base_ood = _measured(store, setup.model.identity, setup.ood) if setup.ood else None
-        trainings = {name: _trainings(store, setup, name) for name in names}
-    trainings = {name: some for name, some in trainings.items() if some}
-    final = Scores(base.share, {name: _final(some) for name, some in trainings.items()}, setup.test.n_samples)
-    found = _verdict(setup, final, trainings, base)
+    finished = read_finished(store, setup)
+    found = _verdict(setup, finished)
     with store.writing() as connection:
-        save_verdict(connection, setup.validation_id, _kept(final, trainings, found))
-    curves = _curves(trainings)
+        save_verdict(connection, setup.validation_id, _kept(finished, found))
     with store.reading() as connection:
-        arms = tuple(
-            _arm_result(connection, setup, name, some, final, curves[name]) for name, some in trainings.items()
-        )
-        fit = _fit(connection)
+        arms, fit = _arm_results(connection, setup, finished), _fit(connection)
     return ValidationReport(
         validation_id=setup.validation_id,
         model=setup.run.model,
@@ -94,10 +53,10 @@ def report_of(store: Store, setup: Setup) -> ValidationReport:
         n_samples=setup.test.n_samples,
         greedy=setup.choices.greedy,
         k_of_pass=setup.choices.k_of_pass,
-        base=BaseResult(_percent(base.share), base.truncated_share, base.mean_tokens, _pass(base_ood, setup)),
+        base=_base_result(setup, finished),
         arms=arms,
         impossible=setup.arms.impossible,
-        comparisons=_comparisons(setup.control, final),
+        comparisons=_comparisons(setup.control, finished.final),
         fit=fit,
         verdict=found,
         said=setup.said,
@@ -105,49 +64,24 @@ def report_of(store: Store, setup: Setup) -> ValidationReport:
     )
 
 
-def _measured(store: Store, identity: ModelIdentity, test: TestSet) -> _Measured:
-    run = run_of(store, identity, test)
-    with store.reading() as connection:
-        table = item_scores(connection, run.run_id, run.verdicts_by, test.item_ids, test.n_samples)
-    n = table["n"].to_numpy()
-    tokens = table["mean_tokens"].fill_null(np.nan).to_numpy()
-    return _Measured(
-        share=table["share"].fill_null(np.nan).to_numpy(),
-        n=n,
-        n_correct=table["n_correct"].to_numpy(),
-        truncated_share=float(table["n_truncated"].to_numpy().sum() / max(n.sum(), 1)),
-        mean_tokens=float(np.nanmean(tokens)) if np.isfinite(tokens).any() else float("nan"),
+def _base_result(setup: Setup, finished: Finished) -> BaseResult:
+    base = finished.base
+    return BaseResult(_percent(base.share), base.truncated_share, base.mean_tokens, _pass(finished.base_ood, setup))
+
+
+def _arm_results(connection: duckdb.DuckDBPyConnection, setup: Setup, finished: Finished) -> tuple[ArmResult, ...]:
+    curves = _curves(finished.trainings)
+    return tuple(
+        _arm_result(connection, setup, arm, some, finished.final, curves[arm])
+        for arm, some in finished.trainings.items()
     )
-
-
-def _trainings(store: Store, setup: Setup, arm: str) -> list[_Training]:
-    """The finished trainings of an arm that were measured after their last step."""
-    found = []
-    for seed in setup.seeds:
-        own_id = training_id(setup, arm, seed)
-        with store.reading() as connection:
-            row, steps = find_training(connection, own_id), measured_steps(connection, own_id)
-        if row is None or row.last_step not in steps:
-            continue
-        measured = {step: _measured(store, trained_identity(setup, own_id, step), setup.test) for step in steps}
-        seen = {step: scores for step, scores in measured.items() if np.isfinite(scores.share).any()}
-        if row.last_step not in seen:
-            continue
-        last = trained_identity(setup, own_id, row.last_step)
-        ood = _measured(store, last, setup.ood) if setup.ood else None
-        found.append(_Training(row, seed, list(seen), list(seen.values()), ood))
-    return found
-
-
-def _final(trainings: Sequence[_Training]) -> NDArray[np.float64]:
-    return np.stack([training.scores[-1].share for training in trainings])
 
 
 def _arm_result(
     connection: duckdb.DuckDBPyConnection,
     setup: Setup,
     arm: str,
-    trainings: Sequence[_Training],
+    trainings: Sequence[Training],
     final: Scores,
     curve: tuple[CurvePoint, ...],
 ) -> ArmResult:
@@ -176,7 +110,9 @@ def predicted_learnable(setup: Setup, arm: str, horizon: float) -> Predicted | N
     """What an arm's posteriors say of its groups, over all seeds; None where no item was sampled."""
     a, b = setup.posteriors[arm]
     n_groups = setup.recipe.steps * setup.recipe.prompts_per_update * len(setup.seeds)
-    return predicted(a, b, setup.recipe.group_size, n_groups, horizon=horizon) if len(a) else None
+    if not len(a):
+        return None
+    return predicted(a, b, setup.recipe.group_size, n_groups, mixed_group_chance, horizon=horizon)
 
 
 def _learnable(connection: duckdb.DuckDBPyConnection, training_ids: Sequence[str]) -> Learnable | None:
@@ -189,7 +125,7 @@ def _learnable(connection: duckdb.DuckDBPyConnection, training_ids: Sequence[str
     return observed(groups.set_column(groups.schema.get_field_index("step"), "step", steps))
 
 
-def _curves(trainings: Mapping[str, Sequence[_Training]]) -> dict[str, tuple[CurvePoint, ...]]:
+def _curves(trainings: Mapping[str, Sequence[Training]]) -> dict[str, tuple[CurvePoint, ...]]:
     """Each arm's accuracy by step; bands know items and seeds, as the gains do."""
     curves: dict[str, list[CurvePoint]] = {name: [] for name in trainings}
     for step in sorted({step for some in trainings.values() for training in some for step in training.steps}):
@@ -202,7 +138,7 @@ def _curves(trainings: Mapping[str, Sequence[_Training]]) -> dict[str, tuple[Cur
     return {name: tuple(points) for name, points in curves.items()}
 
 
-def _at(trainings: Sequence[_Training], step: int) -> NDArray[np.float64]:
+def _at(trainings: Sequence[Training], step: int) -> NDArray[np.float64]:
     """Scores after a step, one row per training; a training that ended before keeps its last ones."""
     rows = []
     for training in trainings:
@@ -212,11 +148,9 @@ def _at(trainings: Sequence[_Training], step: int) -> NDArray[np.float64]:
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
-def _verdict(
-    setup: Setup, final: Scores, trainings: Mapping[str, Sequence[_Training]], base: _Measured
-) -> Verdict | None:
+def _verdict(setup: Setup, finished: Finished) -> Verdict | None:
     """The first arm against the control; None where either is missing."""
-    first = setup.arms.arms[0].name
+    first, base, trainings = setup.arms.arms[0].name, finished.base, finished.trainings
     if setup.control is None or setup.control == first or not {first, setup.control} <= trainings.keys():
         return None
     drift = {
@@ -229,7 +163,7 @@ def _verdict(
         for name, some in trainings.items()
     }
     smaller = min(len(setup.items[first]), len(setup.items[setup.control]))
-    return verdict(final, first, setup.control, arm_items=smaller, drift=drift)
+    return verdict(finished.final, first, setup.control, arm_items=smaller, drift=drift)
 
 
 def _comparisons(control: str | None, final: Scores) -> tuple[Comparison, ...]:
@@ -238,7 +172,7 @@ def _comparisons(control: str | None, final: Scores) -> tuple[Comparison, ...]:
     return tuple(Comparison(arm, control, difference(final, arm, control)) for arm in final.trained if arm != control)
 
 
-def _kept(final: Scores, trainings: Mapping[str, Sequence[_Training]], found: Verdict | None) -> dict[str, object]:
+def _kept(finished: Finished, found: Verdict | None) -> dict[str, object]:
     return {
         "claim": found.claim if found else None,
         "sentence": found.sentence if found else None,
@@ -246,9 +180,9 @@ def _kept(final: Scores, trainings: Mapping[str, Sequence[_Training]], found: Ve
             {
                 "training_id": training.row.training_id,
                 "arm": arm,
-                "points": _percent(training.scores[-1].share - final.base),
+                "points": _percent(training.scores[-1].share - finished.base.share),
             }
-            for arm, some in trainings.items()
+            for arm, some in finished.trainings.items()
             for training in some
         ],
     }
@@ -268,7 +202,7 @@ def _fit(connection: duckdb.DuckDBPyConnection) -> LearnableFit | None:
     return LearnableFit(r_squared(learnable, gains), len(points), tuple(points), rises)
 
 
-def _pass(measured: _Measured | None, setup: Setup) -> float | None:
+def _pass(measured: Measured | None, setup: Setup) -> float | None:
     """pass@k over the items of which enough samples counted, in percent."""
     if measured is None:
         return None

@@ -17,9 +17,17 @@ from budgetplan.config import Settings
 from budgetplan.errors import ConfigError, ModelError, NothingToDo
 from budgetplan.probing.models import ALIASES, ResolvedModel, resolve_model
 from budgetplan.records import ModelIdentity, Progress, Sampling
-from budgetplan.steps.estimates import estimates_to_rank
+from budgetplan.steps.estimates import PoolEstimates, estimates_to_rank
 from budgetplan.steps.evaluate import TestSet
-from budgetplan.steps.held_out import about_test, hold_out, prompts_of_file, sampling_of, test_set, without_leaks
+from budgetplan.steps.held_out import (
+    HeldOut,
+    about_test,
+    hold_out,
+    prompts_of_file,
+    sampling_of,
+    test_set,
+    without_leaks,
+)
 from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.validation_arms import default_arms, make_arms, posteriors, training_sets
 from budgetplan.steps.validation_choices import ValidateChoices, check_choices
@@ -64,10 +72,57 @@ class Setup:
         return (self.test, self.ood) if self.ood else (self.test,)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """What the store knows of the pool: its estimates, the items that have an answer, and the audit slice."""
+
+    run: ProbeRun
+    estimates: PoolEstimates
+    labelled: pa.Table
+    audit: list[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Split:
+    """Who trains on what, and on what all are measured: no prompt is in both; `said` is what that took."""
+
+    arms: Arms
+    items: dict[str, list[str]]
+    test: HeldOut
+    ood: HeldOut | None
+    said: tuple[str, ...]
+
+
 def set_up(store: Store, settings: Settings, choices: ValidateChoices, progress: Progress) -> Setup:
     """Settle everything; raises before anything is sampled or trained."""
     check_choices(choices)
     chosen = recipe(choices.recipe, group_size=settings.group_size, **choices.changes)
+    known = _known(store, settings, choices, chosen, progress)
+    split, run = _split(store, settings, choices, known), known.run
+    test = test_set(run, settings, split.test, choices.n_samples, greedy=choices.greedy)
+    roles = {"test": split.test, "ood": split.ood}
+    items = split.items | {role: held_out.item_ids for role, held_out in roles.items() if held_out}
+    return Setup(
+        validation_id=_digest("val-", run.run_id, run.verdicts_by, asdict(chosen), _measured_how(choices), items),
+        run=run,
+        model=_model_of(run, settings),
+        recipe=chosen,
+        sampling=sampling_of(run, settings),
+        arms=split.arms,
+        items=items,
+        control=_control(choices, split.arms),
+        test=test,
+        ood=test_set(run, settings, split.ood, choices.k_of_pass) if split.ood else None,
+        training_sets=training_sets(store, run.pool_id, known.labelled, split.items, test),
+        posteriors=posteriors(known.estimates, split.arms.arms),
+        seeds=tuple(range(choices.n_seeds)),
+        said=split.said,
+        choices=choices,
+    )
+
+
+def _known(store: Store, settings: Settings, choices: ValidateChoices, chosen: Recipe, progress: Progress) -> _Known:
+    """Read the pool of the run that is validated; raises NothingToDo where no item of it has an answer."""
     with run_to_rank(store, _wanted_run(store, settings, choices), progress) as run, store.reading() as connection:
         estimates = estimates_to_rank(store, run, chosen.group_size)
         labelled = labelled_items(connection, run.pool_id, None, with_known=True)
@@ -77,44 +132,26 @@ def set_up(store: Store, settings: Settings, choices: ValidateChoices, progress:
             "no item has an answer yet, so nothing can be trained or measured.",
             hint="Bring labels in: budgetplan ingest FILE",
         )
+    return _Known(run, estimates, labelled, audit)
+
+
+def _split(store: Store, settings: Settings, choices: ValidateChoices, known: _Known) -> _Split:
+    """Hold prompts out, make the arms of the rest, and leave out what is in both all the same."""
+    estimates, labelled, audit = known.estimates, known.labelled, known.audit
     wanted = choices.arms or default_arms(labelled, audit, estimates)
-    held_out = hold_out(store, settings, choices, run, labelled, wanted)
-    not_trained = held_out.item_ids if held_out.in_pool else []
+    test = hold_out(store, settings, choices, known.run, labelled, wanted)
+    not_trained = test.item_ids if test.in_pool else []
     arms = make_arms(estimates, labelled, audit, not_trained, wanted, choices.budget, settings.seed)
     items = {arm.name: estimates.table["item_id"].take(pa.array(arm.items)).to_pylist() for arm in arms.arms}
     trained = sorted({item_id for some in items.values() for item_id in some})
-    held_out, left_out = without_leaks(store, held_out, trained, choices)
-    test = test_set(run, settings, held_out, choices.n_samples, greedy=choices.greedy)
-    sets = training_sets(store, run.pool_id, labelled, items, test)
+    test, left_out = without_leaks(store, test, trained, choices)
     ood = None
     if choices.ood:
-        ood, also_left_out = without_leaks(
-            store, prompts_of_file(store, settings, choices.ood, "--ood"), trained, choices
-        )
+        ood = prompts_of_file(store, settings, choices.ood, "--ood")
+        ood, also_left_out = without_leaks(store, ood, trained, choices)
         left_out += also_left_out
-    items |= {"test": held_out.item_ids} | ({"ood": ood.item_ids} if ood else {})
-    return Setup(
-        validation_id=_digest("val-", run.run_id, run.verdicts_by, asdict(chosen), _measured_how(choices), items),
-        run=run,
-        model=_model_of(run, settings),
-        recipe=chosen,
-        sampling=sampling_of(run, settings),
-        arms=arms,
-        items=items,
-        control=_control(choices, arms),
-        test=test,
-        ood=test_set(run, settings, ood, choices.k_of_pass) if ood else None,
-        training_sets=sets,
-        posteriors=posteriors(estimates, arms.arms),
-        seeds=tuple(range(choices.n_seeds)),
-        said=(
-            *_about_first(wanted, arms),
-            *arms.said,
-            *left_out,
-            *about_test(held_out, labelled.num_rows, estimates.table.num_rows),
-        ),
-        choices=choices,
-    )
+    about = about_test(test, labelled.num_rows, estimates.table.num_rows)
+    return _Split(arms, items, test, ood, (*_about_first(wanted, arms), *arms.said, *left_out, *about))
 
 
 def trained_identity(setup: Setup, own_id: str, step: int) -> ModelIdentity:
@@ -142,8 +179,18 @@ def _digest(prefix: str, *parts: Any) -> str:
 
 
 def _model_of(run: ProbeRun, settings: Settings) -> ResolvedModel:
-    """The model that was probed; raises ModelError where its weights are others by now."""
-    model = resolve_model(run.model, run.revision or settings.revision)
+    """The model that was probed; raises ModelError where its weights are others by now, or cannot be had."""
+    try:
+        model = resolve_model(run.model, run.revision or settings.revision)
+    except ModelError as error:
+        if run.engine != IMPORTED:
+            raise
+        raise ModelError(
+            f"{error.message} The samples of {run.run_id} were imported under this name, and it is what would be "
+            "trained.",
+            hint="Name the model that made them, by its folder or its name on the Hub: "
+            "budgetplan import-samples FILE --model MODEL",
+        ) from error
     if run.engine != IMPORTED and model.identity.revision != run.revision:
         raise ModelError(
             f"model {run.model}: its weights have changed since it was probed ({run.run_id}).",

@@ -3,6 +3,7 @@
 Invariant: a sample without a reward counts nowhere, so a failing verifier never makes a group look mixed or uniform.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ INTERVAL = 0.90
 _DRAWS = 1_000
 _SEED = 0
 _CELLS = 500_000  # numbers in memory at once
-_TIME_NODES = 24  # Gauss-Legendre; exact to 1e-9 up to a horizon of 5 log-odds
+_TIMES = (np.arange(50) + 0.5) / 50
 _LOGITS = np.linspace(-40.0, 40.0, 4_001)
 
 
@@ -68,15 +69,25 @@ def observed_by_step(groups: pa.Table) -> pa.Table:
     return by_step.select(["step", "mixed_mean", "mixed_count"]).rename_columns(["step", "learnable", "n_groups"])
 
 
+MixedGroupChance = Callable[[NDArray[np.float64], NDArray[np.float64], int, float], NDArray[np.float64]]
+"""Of every Beta(a, b), groups of some size and a horizon: the expected share of mixed groups."""
+
+
 def predicted(
-    a: NDArray[np.float64], b: NDArray[np.float64], group_size: int, n_groups: int, *, horizon: float = 0.0
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    group_size: int,
+    n_groups: int,
+    mixed_group_chance: MixedGroupChance,
+    *,
+    horizon: float = 0.0,
 ) -> Predicted:
     """Expect the share of mixed groups for items with p ~ Beta(a, b), trained equally often.
 
-    Mean over the items of E[1 - p_t^G - (1-p_t)^G], t uniform in [0, 1], logit p_t = logit p + horizon·t. The interval
-    is for the share seen in `n_groups` groups: it holds what is not known of every p, and the chance of each group. It
-    is simulated with a fixed seed. Items without a posterior (nan) are left out; nan where none is left. Raises
-    ValueError for a group size below 2 or no group.
+    Mean over the items of E[1 - p_t^G - (1-p_t)^G], t uniform in [0, 1], logit p_t = logit p + horizon·t, as
+    `mixed_group_chance` gives it. The interval is for the share seen in `n_groups` groups: it holds what is not known
+    of every p, and the chance of each group. It is simulated with a fixed seed. Items without a posterior (nan) are
+    left out; nan where none is left. Raises ValueError for a group size below 2 or no group.
     """
     if group_size < 2 or n_groups < 1:
         raise ValueError(f"no share can be predicted for {n_groups} groups of {group_size}")
@@ -84,34 +95,10 @@ def predicted(
     a, b = np.asarray(a, float)[known], np.asarray(b, float)[known]
     if not a.size:
         return Predicted(float("nan"), float("nan"), float("nan"))
-    expected = float(_expected(a, b, group_size, horizon).mean())
+    expected = float(mixed_group_chance(a, b, group_size, horizon).mean())
     shares = _simulated(a, b, group_size, n_groups, horizon)
     low, high = np.quantile(shares, [(1 - INTERVAL) / 2, (1 + INTERVAL) / 2])
     return Predicted(100.0 * expected, 100.0 * min(float(low), expected), 100.0 * max(float(high), expected))
-
-
-def _expected(a: NDArray[np.float64], b: NDArray[np.float64], group_size: int, horizon: float) -> NDArray[np.float64]:
-    """Integrate over p exactly and over t by Gauss-Legendre, once per distinct posterior.
-
-    With odds multiplied by c >= 1, E[p_t^G] = B(a+G, b) / B(a, b) · F(G, b; a+b+G; 1 - 1/c) by Euler's integral of the
-    hypergeometric function (DLMF 15.6.1, 15.8.1), a series of positive terms; the other tail and c < 1 likewise.
-    """
-    from scipy.special import betaln, hyp2f1
-
-    pairs, pair_of = np.unique(np.stack([a, b]), axis=1, return_inverse=True)
-    if horizon < 0:  # what falls is 1 - p rising
-        pairs = pairs[::-1]
-    first, second = pairs[:, :, None]
-    nodes, weights = _time(abs(horizon))
-    odds = np.exp(nodes)
-    z, size = 1.0 - 1.0 / odds, float(group_size)
-    whole = betaln(first, second)
-    right = np.exp(betaln(first + size, second) - whole) * hyp2f1(size, second, first + second + size, z)
-    wrong = np.exp(betaln(first, second + size) - whole - size * nodes) * hyp2f1(
-        size, second + size, first + second + size, z
-    )
-    chance: NDArray[np.float64] = np.clip((1.0 - right - wrong) @ weights, 0.0, 1.0)
-    return chance[pair_of.ravel()]
 
 
 def _simulated(
@@ -121,8 +108,7 @@ def _simulated(
     from scipy.special import logit
 
     random = np.random.default_rng(_SEED)
-    nodes, weights = _time(horizon)
-    chances = _mixed(_LOGITS[:, None] + nodes, group_size) @ weights
+    chances = _mixed(_LOGITS[:, None] + horizon * _TIMES, group_size).mean(axis=1)
     rounds, rest = divmod(n_groups, len(a))
     shares = np.empty(_DRAWS)
     n_rows = max(1, _CELLS // len(a))
@@ -134,14 +120,6 @@ def _simulated(
         chance = np.interp(logit(p), _LOGITS, chances)  # beyond the ends, p = 0 and 1 included: as at the ends
         shares[start : start + n_rows] = random.binomial(times, chance).sum(axis=1) / n_groups
     return shares
-
-
-def _time(horizon: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rises of logit p to look at and their weights, which add up to 1."""
-    if not horizon:
-        return np.zeros(1), np.ones(1)
-    nodes, weights = np.polynomial.legendre.leggauss(_TIME_NODES)
-    return horizon * (nodes + 1.0) / 2.0, weights / 2.0
 
 
 def _mixed(logit_p: NDArray[np.float64], group_size: int) -> NDArray[np.float64]:

@@ -70,6 +70,8 @@ def test_a_dry_run_says_hours_and_trains_nothing(probed: Any, academy: Academy) 
     [
         ("--arms hardest", "there is no arm 'hardest'"),
         ("--budget 5h", "arms are equal in items"),
+        ("--budget 0", "Write --budget 10% or --budget 100"),
+        ("--holdout 0", "Write --holdout 20% or --holdout 100"),
         ("--holdout 100%", "leaves nothing to train on"),
         ("--model phi-4", "no samples of phi-4"),
         ("--control audit", "--control audit is no arm of this validation: it is not among --arms"),

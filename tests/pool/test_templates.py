@@ -1,11 +1,13 @@
 """Templates wrap the last thing the user said, and leave every other brace alone."""
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from budgetplan.errors import ConfigError
-from budgetplan.pool.templates import TEMPLATES, apply_template, messages_of, resolve_template
+from budgetplan.pool.templates import TEMPLATES, apply_template, chats_as_json, messages_of, resolve_template
 from budgetplan.records import Message
 
 CHAT = (
@@ -54,3 +56,14 @@ def test_a_system_prompt_comes_first_and_replaces_the_chats_own() -> None:
     none = resolve_template("none")
     assert apply_template(messages_of("Why?", None), none, "new") == (Message("system", "new"), Message("user", "Why?"))
     assert apply_template(CHAT, none, "new") == (Message("system", "new"), *CHAT[1:])
+
+
+def test_columns_become_chats_as_they_are_asked() -> None:
+    stored = [None, json.dumps([{"role": "system", "content": "old"}, {"role": "user", "content": "Où ?"}])]
+    prompts, messages = pa.chunked_array([["Why?"], ["Où ?"]]), pa.chunked_array([stored], pa.string())
+    chats = chats_as_json(prompts, messages, "Q: {prompt}", "new")
+    assert chats.type == pa.string()
+    assert [json.loads(chat) for chat in chats.to_pylist()] == [
+        [{"role": "system", "content": "new"}, {"role": "user", "content": f"Q: {asked}"}] for asked in ("Why?", "Où ?")
+    ]
+    assert len(chats_as_json(prompts.slice(2), messages.slice(2), "{prompt}", None)) == 0

@@ -53,6 +53,29 @@ def test_every_arm_is_named_at_its_end_and_in_the_legend(tmp_path: Path, n_arms:
     assert {"phi-4", "base", "base 50.0", "training step (line: mean over seeds; band: 90 % interval)"} <= set(said)
 
 
+NOTE = (
+    "Each interval is of one arm's level, over items and seeds; "
+    "the verdict compares arms in pairs, so overlap does not settle it."
+)
+
+
+@pytest.mark.parametrize("steps", [(0, 50, 100), (1200,)])
+def test_what_an_interval_is_of_is_said_where_there_is_one(tmp_path: Path, steps: tuple[int, ...]) -> None:
+    assert NOTE in drawn(tmp_path, *(curve(arm, 4.0, steps) for arm in LOOKS))
+    assert NOTE not in drawn(tmp_path, curve("hard", 4.0, steps, known=False))
+
+
+def test_a_note_fits_and_touches_nothing(tmp_path: Path) -> None:
+    paths = draw_curves([curve(arm, 4.0) for arm in LOOKS], 50.0, tmp_path / "a", title="t")
+    with Image.open(paths[0]) as picture:
+        inked = np.asarray(picture.convert("L")) < 200
+    rows, columns = np.flatnonzero(inked.any(axis=1)), np.flatnonzero(inked[830:].any(axis=0))
+    above = rows[rows < 830]
+    assert rows.max() - 830 > 0
+    assert 836 - above.max() > 8
+    assert columns.max() < SIZE[0] - 20
+
+
 def test_one_step_is_no_curve_but_columns_of_points(tmp_path: Path) -> None:
     for n_arms in (1, 10):
         arms = list(LOOKS)[:n_arms]

@@ -81,6 +81,10 @@ def test_many_arms_and_long_names_fit(tmp_path: Path) -> None:
     assert "a-model-wi…4B-instruct" in said
 
 
+def test_a_folder_is_named_by_its_last_part(tmp_path: Path) -> None:
+    assert "tuned" in drawn(tmp_path, [Point("models/tuned/", "hard", 1.0, 1.0)], UNKNOWN)
+
+
 def test_the_same_points_give_the_same_bytes(tmp_path: Path) -> None:
     points = [Point("a", "hard", 5.0, 1.0), Point("b", "easy", 1.0, 0.0), Point("c", "easy", 2.0, 0.4)]
     first, again = (

@@ -1,4 +1,5 @@
 from collections import defaultdict
+from functools import partial
 from math import nan
 
 import numpy as np
@@ -6,10 +7,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import betaln, expit
+from scipy.special import expit
 
-from budgetplan.validation.learnable import observed, observed_by_step, predicted
+from budgetplan.difficulty.horizon import mixed_group_chance
+from budgetplan.validation import learnable
+from budgetplan.validation.learnable import observed, observed_by_step
 
+predicted = partial(learnable.predicted, mixed_group_chance=mixed_group_chance)
 reward = st.sampled_from([0.0, 1.0, 0.5, None])
 stored_groups = st.lists(st.tuples(st.integers(1, 6), st.lists(reward, max_size=6)), max_size=30)
 
@@ -54,20 +58,13 @@ def test_a_sample_without_reward_makes_no_group_mixed_and_a_group_of_one_is_not_
     assert (found.updates, found.n_groups) == (50.0, 3)
 
 
-def in_logits(a, b, group_size, horizon):
-    """Integrate over logit p and over t by brute force."""
-    logit_p = np.linspace(-400, 400, 40_001)
-    density = np.exp(-a * np.logaddexp(0, -logit_p) - b * np.logaddexp(0, logit_p) - betaln(a, b))
-    rises = logit_p[:, None] + horizon * (np.arange(100) + 0.5) / 100
-    mixed = 1 - expit(rises) ** group_size - expit(-rises) ** group_size
-    return np.trapezoid(density * mixed.mean(axis=1), logit_p)
+def test_the_expectation_is_the_one_passed_in():
+    def chance(a, b, group_size, horizon):
+        assert (group_size, horizon) == (4, -2.0)
+        return a / b
 
-
-@pytest.mark.parametrize("horizon", [0.0, 1.0, 4.0, -2.0])
-@pytest.mark.parametrize(("a", "b", "group_size"), [(0.1, 0.3, 8), (4.0, 8.0, 4), (0.5, 30.5, 16), (9.0, 1.0, 8)])
-def test_the_expectation_is_the_integral_it_stands_for(a, b, group_size, horizon):
-    found = predicted(np.array([a]), np.array([b]), group_size, 10, horizon=horizon)
-    assert found.percent == pytest.approx(100 * in_logits(a, b, group_size, horizon), abs=1e-3)
+    found = learnable.predicted(np.array([2.0, 1.0, nan]), np.array([8.0, 2.0, nan]), 4, 10, chance, horizon=-2.0)
+    assert found.percent == pytest.approx(100 * (0.25 + 0.5) / 2)
 
 
 def test_the_percentage_is_the_mean_over_items_and_leaves_out_those_without_a_posterior():
