@@ -54,15 +54,20 @@ class Project:
         skip_too_long: bool = False,
         confirm: Callable[[str], bool] | None = None,
         role: Literal["base", "reference"] = "base",
+        budget: str | None = None,
+        adaptive: bool = False,
+        uniform: bool = False,
     ) -> "ProbeReport":
         """Import a pool, sample what is missing of K completions per item, verify what has a known answer.
 
-        The model's answers are a `reference` where the base model's are to be compared with them.
+        With a `budget`, or `adaptive` for what is left of one, at most half as many samples are taken, where they are
+        worth most for what it buys; `uniform` takes K of every item again. The model's answers are a `reference` where
+        the base model's are to be compared with them.
         """
         from budgetplan.steps.probe import probe
         from budgetplan.steps.probe_check import ProbeChoices
 
-        choices = ProbeChoices(conflicts, skip_too_long, confirm, role)
+        choices = ProbeChoices(conflicts, skip_too_long, confirm, role, budget, adaptive, uniform)
         return probe(self.store, str(pool), self.settings, choices, self.progress)
 
     def import_samples(

@@ -16,6 +16,19 @@ def probe(
     single_pass: Annotated[
         bool, typer.Option("--single-pass", help="One sample per item, --k 1: the cheap base-wrong filter.")
     ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option("--budget", "-b", help="What labels will be bought for: samples go where they matter for it."),
+    ] = None,
+    policy: o.Policy = None,
+    adaptive: Annotated[
+        bool | None,
+        typer.Option(
+            "--adaptive/--uniform",
+            help="Place samples for the budget, at most half of K per item on average, or take K of each. "
+            "[default: adaptive with a budget]",
+        ),
+    ] = None,
     engine: o.Engine = None,
     max_tokens: Annotated[int | None, typer.Option("--max-tokens", help="Longest completion. [default: 1024]")] = None,
     temperature: Annotated[float | None, typer.Option("--temperature", help="0 is greedy. [default: 1.0]")] = None,
@@ -62,6 +75,7 @@ def probe(
         db=db,
         model=model,
         k=1 if single_pass else k,
+        policy=policy,
         engine=engine,
         max_tokens=max_tokens,
         temperature=temperature,
@@ -78,7 +92,16 @@ def probe(
         trust_remote_code=trust_remote_code or None,
     ) as (project, confirm):
         ask = None if yes else confirm
-        report = project.probe(pool, conflicts=conflicts, skip_too_long=skip_too_long, confirm=ask, role=role)
+        report = project.probe(
+            pool,
+            conflicts=conflicts,
+            skip_too_long=skip_too_long,
+            confirm=ask,
+            role=role,
+            budget=budget,
+            adaptive=adaptive is True,
+            uniform=adaptive is False,
+        )
     show_probe(report, as_json=as_json)
     if report.n_missing:
         raise typer.Exit(INCOMPLETE)

@@ -7,6 +7,7 @@ from budgetplan.cli.terminal import add_row, say, say_next, show_warnings, stdou
 
 if TYPE_CHECKING:
     from budgetplan.config import Resolved
+    from budgetplan.steps.adaptive import Placed
     from budgetplan.steps.health import RunHealth
     from budgetplan.steps.import_samples import ImportReport
     from budgetplan.steps.pools import PoolSummary
@@ -27,8 +28,10 @@ def show_probe(report: "ProbeReport", *, as_json: bool) -> None:
     if sampled.n_samples:
         rate = f"{sampled.n_tokens / max(sampled.seconds, 1e-9):,.0f} tokens/s"
         say(f"Sampled {sampled.n_samples:,} completions in {sampled.seconds:,.1f} s ({rate}).")
-    else:
+    elif report.placed is None:
         say(f"All {report.run.k} samples per item were already there.")
+    if report.placed:
+        _show_placed(report.placed)
     if report.n_too_long:
         say(f"{report.n_too_long} items were left out: their prompts are longer than the model's context.")
     _show_outcomes(report.health)
@@ -36,6 +39,29 @@ def show_probe(report: "ProbeReport", *, as_json: bool) -> None:
     if report.n_missing:
         show_warnings([f"{report.n_missing:,} samples are still missing; run the same command again."])
     say_next(next_command)
+
+
+def _show_placed(placed: "Placed") -> None:
+    """What adaptive probing took beside K of every item, and what that is expected to cost the picks."""
+    aim = placed.aim
+    share = placed.n_samples / max(placed.n_uniform, 1)
+    say(
+        f"Adaptive, for --budget {aim.budget} ({aim.policy}, {placed.n_picks:,} items): {placed.n_samples:,} samples "
+        f"instead of {placed.n_uniform:,} ({share:.0%}), {placed.fewest} to {placed.most} an item."
+    )
+    if placed.expected_loss is None:
+        say("Too few answers are known to tell which samples matter, so every item got K.")
+        return
+    what = _SCORES.get(aim.policy, "mean 1 - p")
+    say(f"Expected loss against K of every item: {placed.expected_loss:.4f} in the {what} of the picks.")
+
+
+_SCORES = {
+    "easy": "mean p",
+    "middle": "mean distance from the median p",
+    "learnable": "share of mixed groups",
+    "horizon": "share of mixed groups over a training",
+}
 
 
 def show_import(report: "ImportReport", *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ Invariant: a sample is handed to the sink as soon as it is finished, whatever be
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from budgetplan.probing.engine import Engine
 from budgetplan.records import Completion, Progress, SampleRequest
@@ -24,6 +24,13 @@ class Sampled:
     n_truncated: int
     n_tokens: int
     seconds: float
+
+    def plus(self, other: "Sampled") -> "Sampled":
+        """Both together."""
+        return Sampled(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+
+NOTHING = Sampled(0, 0, 0, 0, 0.0)
 
 
 def sample_round(

@@ -14,7 +14,7 @@ from budgetplan.probing.models import ResolvedModel
 from budgetplan.probing.opening import open_engine
 from budgetplan.records import ModelIdentity, Progress, SampleRequest, Sampling
 from budgetplan.steps.missing import Missing, find_gaps
-from budgetplan.steps.probe import sample_into_store
+from budgetplan.steps.sampling import sample_into_store
 from budgetplan.steps.upkeep import merge_finished
 from budgetplan.steps.verify import verify_run
 from budgetplan.store.chunks import sole_sampler

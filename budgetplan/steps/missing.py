@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from budgetplan.pool.templates import apply_template, messages_of
 from budgetplan.records import ItemId, SampleRequest, sample_seed
@@ -41,11 +42,12 @@ class Missing:
         return replace(self, gaps=self.gaps.filter(keep))
 
 
-def find_gaps(store: Store, run_id: str, pool: pa.Table, k: int) -> pa.Table:
-    """What the store lacks of K samples for each item; everything, where there is no store yet."""
+def find_gaps(store: Store, run_id: str, pool: pa.Table, wanted: int | NDArray[np.integer]) -> pa.Table:
+    """What the store lacks of the wanted samples, K of every item or so many of each; all, where there is no store."""
+    asked = np.broadcast_to(np.asarray(wanted, dtype=np.int32), pool.num_rows)
     if store.path.exists():
         with store.reading() as connection:
-            return missing_samples(connection, run_id, pool, k)
-    n = pool.num_rows
-    first, count = pa.array(np.zeros(n, np.int32)), pa.array(np.full(n, k, np.int32))
-    return pool.append_column("first", first).append_column("count", count)
+            return missing_samples(connection, run_id, pool, pa.array(asked))
+    first = pa.array(np.zeros(pool.num_rows, np.int32))
+    gaps = pool.append_column("first", first).append_column("count", pa.array(asked))
+    return gaps.filter(pc.greater(gaps["count"], 0))

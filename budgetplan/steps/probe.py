@@ -4,34 +4,40 @@ Invariant: nothing is stored before the pool, the model and the prompts are know
 is lost, however the sampling ends.
 """
 
-import time
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from budgetplan.config import Settings
-from budgetplan.errors import Interrupted, NothingToDo
+from budgetplan.errors import NothingToDo
 from budgetplan.pool.reader import read_pool
 from budgetplan.probing.engine import Engine
 from budgetplan.probing.opening import open_engine
-from budgetplan.probing.rounds import TRIAL_SIZES, Sampled, longest_seconds, sample_round
-from budgetplan.records import Completion, Progress
-from budgetplan.steps.health import NOTICEABLE, RunHealth, run_health
-from budgetplan.steps.missing import Missing, find_gaps
+from budgetplan.probing.rounds import NOTHING, TRIAL_SIZES, Sampled, longest_seconds
+from budgetplan.records import Progress
+from budgetplan.steps.adaptive import (
+    Placed,
+    is_complete,
+    most_samples,
+    sample_adaptively,
+    standing_of_samples,
+    targets_of,
+)
+from budgetplan.steps.aim import aim_of, check_aim
+from budgetplan.steps.health import RunHealth, run_health
+from budgetplan.steps.missing import find_gaps
 from budgetplan.steps.pools import PoolSummary, fields_of, store_pool
 from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
+from budgetplan.steps.sampling import sample_into_store
 from budgetplan.steps.upkeep import merge_finished
 from budgetplan.steps.verify import check_verifier, verify_run
-from budgetplan.store.chunks import ChunkWriter, sole_sampler
+from budgetplan.store.chunks import sole_sampler
 from budgetplan.store.connection import Store
-from budgetplan.store.ledger import Entry, Kind, enter
 from budgetplan.store.runs import ProbeRun, save_run
+from budgetplan.store.sample_targets import SamplingAim
 
 PATIENCE_SECONDS = 60.0
 """Without a GPU, a probe that may take longer than this is asked about first."""
-ENOUGH_TRUNCATED = 5
-"""Truncated samples that make a warning while sampling worth its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,7 @@ class ProbeReport:
     run: ProbeRun
     pool: PoolSummary
     sampled: Sampled
+    placed: Placed | None
     n_missing: int
     n_too_long: int
     health: RunHealth
@@ -53,25 +60,27 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
     Raises Interrupted when the user stops it; samples finished by then are stored.
     """
     check_verifier(settings.verifier)
+    check_aim(settings, choices)
     pool = read_pool(source, fields=fields_of(settings), conflicts=choices.conflicts)
     with sole_sampler(store.samples_folder):
         merge_finished(store)
         checked = check_probe(store, pool, settings, choices, progress)
         for note in checked.notes:
             progress.note(note)
-        if checked.missing.n_samples:
-            summary, sampled = _sample(store, checked, settings, choices, progress)
+        aim = aim_of(store, checked.run, settings, choices, progress)
+        done = is_complete(store, checked, aim, settings, progress) if aim else not checked.missing.n_samples
+        if done:
+            summary, sampled = begin(store, checked), NOTHING
         else:
-            summary, sampled = begin(store, checked), Sampled(0, 0, 0, 0, 0.0)
+            summary, sampled = _sample(store, checked, aim, settings, choices, progress)
     run = verify_run(store, checked.run, checked.run.verifier, progress)
-    still = replace(checked.missing, gaps=find_gaps(store, run.run_id, pool.table, settings.k)).without(
-        checked.too_long
-    )
+    lacking = find_gaps(store, run.run_id, pool.table, targets_of(store, checked) if aim else settings.k)
     return ProbeReport(
         run=run,
         pool=summary,
         sampled=sampled,
-        n_missing=still.n_samples,
+        placed=standing_of_samples(store, run, settings) if aim else None,
+        n_missing=replace(checked.missing, gaps=lacking).without(checked.too_long).n_samples,
         n_too_long=len(checked.too_long),
         health=run_health(store, run),
         notes=checked.notes,
@@ -87,72 +96,34 @@ def begin(store: Store, checked: CheckedProbe) -> PoolSummary:
 
 
 def _sample(
-    store: Store, checked: CheckedProbe, settings: Settings, choices: ProbeChoices, progress: Progress
+    store: Store,
+    checked: CheckedProbe,
+    aim: SamplingAim | None,
+    settings: Settings,
+    choices: ProbeChoices,
+    progress: Progress,
 ) -> tuple[PoolSummary, Sampled]:
     progress.note(f"loading {checked.model.identity.name} ({checked.run.engine})")
     engine = open_engine(
         checked.run.engine, checked.model, checked.sampling, trust_remote_code=settings.trust_remote_code
     )
     with closing(engine):
-        _ask_first(engine, checked, choices)
+        n_samples = checked.missing.n_samples
+        if aim:
+            n_samples = min(n_samples, most_samples(checked.pool.table.num_rows, settings.k))
+        _ask_first(engine, checked, n_samples, choices)
         summary = begin(store, checked)
+        if aim:
+            return summary, sample_adaptively(engine, store, checked, aim, settings, progress)
         return summary, sample_into_store(engine, store, checked.run, checked.missing, progress)
 
 
-def sample_into_store(
-    engine: Engine, store: Store, run: ProbeRun, missing: Missing, progress: Progress, *, kind: Kind = "probe"
-) -> Sampled:
-    """Sample what is missing, chunk by chunk, merge it and book what it took; raises Interrupted when it is stopped."""
-    started, n_tokens = time.monotonic(), 0
-
-    def counted(completions: Sequence[Completion]) -> None:
-        nonlocal n_tokens
-        n_tokens += sum(completion.n_tokens for completion in completions)
-        sink(completions)
-
-    writer = ChunkWriter(store.samples_folder / run.run_id)
-    sink = _warning_of_truncation(writer, run.config["max_tokens"], progress)
-    progress.start("sampling", missing.n_samples)
-    try:
-        return sample_round(engine, missing.requests(), counted, progress)
-    except KeyboardInterrupt as stop:
-        raise Interrupted(
-            "stopped; every finished sample is kept.", hint="Go on where it stopped: run the same command again."
-        ) from stop
-    finally:
-        progress.finish()
-        writer.flush()
-        merge_finished(store)
-        seconds = time.monotonic() - started
-        with store.writing() as connection:
-            enter(connection, Entry(kind=kind, state="spent", reference=run.run_id, seconds=seconds, tokens=n_tokens))
-
-
-def _warning_of_truncation(
-    writer: ChunkWriter, max_tokens: int, progress: Progress
-) -> Callable[[Sequence[Completion]], None]:
-    """A sink that writes chunks and says, once and at once, that completions hit the token limit."""
-    seen = cut = 0
-    silent = True
-
-    def sink(completions: Sequence[Completion]) -> None:
-        nonlocal seen, cut, silent
-        writer.add(completions)
-        seen += len(completions)
-        cut += sum(completion.finish_reason == "length" for completion in completions)
-        if silent and cut >= max(ENOUGH_TRUNCATED, NOTICEABLE * seen):
-            progress.note(f"{cut} of the first {seen} samples were cut off at --max-tokens {max_tokens}.")
-            silent = False
-
-    return sink
-
-
-def _ask_first(engine: Engine, checked: CheckedProbe, choices: ProbeChoices) -> None:
+def _ask_first(engine: Engine, checked: CheckedProbe, n_samples: int, choices: ProbeChoices) -> None:
     """Without a GPU, say how long the probe may take and ask, if that is long."""
     if engine.on_gpu or choices.confirm is None:
         return
     trial = list(islice(checked.missing.requests(), TRIAL_SIZES[-1]))
-    n_samples, max_tokens = checked.missing.n_samples, checked.sampling.max_tokens
+    max_tokens = checked.sampling.max_tokens
     seconds = longest_seconds(engine, trial, checked.missing.gaps.num_rows, n_samples, max_tokens)
     if seconds > PATIENCE_SECONDS and not choices.confirm(
         f"There is no GPU here: {n_samples:,} samples of {checked.run.model} may take up to {_duration(seconds)} "

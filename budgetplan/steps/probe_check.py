@@ -23,12 +23,19 @@ DEFAULT_MODEL = "qwen3-4b"
 
 @dataclass(frozen=True, slots=True)
 class ProbeChoices:
-    """What holds for one probe alone, and is no setting of the project; without `confirm` nothing is asked."""
+    """What holds for one probe alone, and is no setting of the project; without `confirm` nothing is asked.
+
+    `adaptive` places samples for what the budget buys, `uniform` takes K of every item; without either and without a
+    budget it is as in the run's last probe.
+    """
 
     conflicts: Conflicts | None = None
     skip_too_long: bool = False
     confirm: Callable[[str], bool] | None = None
     role: Role = BASE
+    budget: str | None = None
+    adaptive: bool = False
+    uniform: bool = False
 
 
 @dataclass(frozen=True, slots=True)

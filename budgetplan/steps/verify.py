@@ -2,9 +2,10 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,7 +32,24 @@ def check_verifier(asked: str | None) -> None:
         load_verifier(str(asked))
 
 
-def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> ProbeRun:
+JudgeOf = Callable[[str], Judge]
+
+
+@contextmanager
+def kept_judges() -> Iterator[JudgeOf]:
+    """Hand out judges by the name of their verifier, whose workers live until the end: starting them takes seconds."""
+    with ExitStack() as stack:
+
+        @cache
+        def judge_of(verifier: str) -> Judge:
+            return stack.enter_context(Judge(verifier, workers=os.cpu_count() or 1))
+
+        yield judge_of
+
+
+def verify_run(
+    store: Store, run: ProbeRun, asked: str, progress: Progress, judge_of: JudgeOf | None = None
+) -> ProbeRun:
     """Bring a run's verdicts up to date under the verifier asked for; returns the run with the verifier it got."""
     verifier = load_verifier(_suitable(store, run) if asked == "auto" else asked)
     verdicts_by = f"{verifier.name}@{verifier.version}"
@@ -41,7 +59,8 @@ def verify_run(store: Store, run: ProbeRun, asked: str, progress: Progress) -> P
         with store.reading() as connection:
             n_pending = write_pending(connection, run.run_id, verdicts_by, pending)
         if n_pending:
-            _judge_file(verifier.name, pending, verdicts, n_pending, progress)
+            with nullcontext(judge_of) if judge_of else kept_judges() as judges:
+                _judge_file(judges(verifier.name), pending, verdicts, n_pending, progress)
         with store.writing() as connection:
             if n_pending:
                 save_verdicts(connection, run.run_id, verdicts_by, verdicts)
@@ -83,18 +102,17 @@ def _some_golds(store: Store, pool_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def _judge_file(verifier: str, pending: Path, verdicts: Path, n_pending: int, progress: Progress) -> None:
-    progress.start(f"verifying ({verifier})", n_pending)
+def _judge_file(judge: Judge, pending: Path, verdicts: Path, n_pending: int, progress: Progress) -> None:
+    progress.start(f"verifying ({judge.verifier})", n_pending)
     writer = None
-    with Judge(verifier, workers=os.cpu_count() or 1) as judge:
-        for batch in pq.ParquetFile(pending).iter_batches(BATCH_ROWS):
-            rows = pa.Table.from_batches([batch])
-            judged = judge.judge(rows, progress)
-            table = rows.select(["item_id", "sample_index"])
-            for name in ("outcome", "extracted", "answer_key"):
-                table = table.append_column(name, judged.column(name))
-            writer = writer or pq.ParquetWriter(verdicts, table.schema)
-            writer.write_table(table)
+    for batch in pq.ParquetFile(pending).iter_batches(BATCH_ROWS):
+        rows = pa.Table.from_batches([batch])
+        judged = judge.judge(rows, progress)
+        table = rows.select(["item_id", "sample_index"])
+        for name in ("outcome", "extracted", "answer_key"):
+            table = table.append_column(name, judged.column(name))
+        writer = writer or pq.ParquetWriter(verdicts, table.schema)
+        writer.write_table(table)
     if writer:
         writer.close()
     if judge.first_error:

@@ -47,19 +47,20 @@ def merge_chunks(connection: duckdb.DuckDBPyConnection, run_id: str, files: Sequ
     return int(added)
 
 
-def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool: pa.Table, k: int) -> pa.Table:
-    """The gaps below K in a pool (`POOL_SCHEMA`): its columns and first (sample index), count, in file order.
+def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool: pa.Table, wanted: pa.Array) -> pa.Table:
+    """The gaps below what is wanted of each item of a pool (`POOL_SCHEMA`): its columns, first (sample index), count.
 
-    Failed samples count as missing.
+    In file order. Failed samples count as missing.
     """
     connection.register("incoming", pool)
+    connection.register("asked", pa.table({"item_id": pool["item_id"], "wanted": wanted}))
     gaps = connection.sql(
         """WITH held AS (
-               SELECT item_id, sample_index FROM completion
-               WHERE run_id = ? AND sample_index < ? AND finish_reason IS DISTINCT FROM 'error'),
-           partial AS (SELECT item_id FROM held GROUP BY item_id),
+               SELECT item_id, sample_index, wanted FROM completion JOIN asked USING (item_id)
+               WHERE run_id = ? AND sample_index < wanted AND finish_reason IS DISTINCT FROM 'error'),
+           partial AS (SELECT item_id, any_value(wanted) AS wanted FROM held GROUP BY item_id),
            absent AS (
-               SELECT item_id, sample_index FROM (SELECT item_id, unnest(range(?)) AS sample_index FROM partial)
+               SELECT item_id, sample_index FROM (SELECT item_id, unnest(range(wanted)) AS sample_index FROM partial)
                ANTI JOIN held USING (item_id, sample_index)),
            island AS (
                SELECT item_id, sample_index,
@@ -68,12 +69,13 @@ def missing_samples(connection: duckdb.DuckDBPyConnection, run_id: str, pool: pa
            gap AS (
                SELECT item_id, min(sample_index) AS first, count(*) AS count FROM island GROUP BY item_id, place
                UNION ALL
-               SELECT item_id, 0, ? FROM incoming ANTI JOIN partial USING (item_id))
+               SELECT item_id, 0, wanted FROM asked ANTI JOIN partial USING (item_id) WHERE wanted > 0)
            SELECT incoming.*, first::INTEGER AS first, count::INTEGER AS count
            FROM gap JOIN incoming USING (item_id) ORDER BY row, item_id, first""",
-        params=[run_id, k, k, k],
+        params=[run_id],
     ).to_arrow_table()
     connection.unregister("incoming")
+    connection.unregister("asked")
     return gaps
 
 

@@ -132,4 +132,15 @@ MIGRATIONS = (
             training_id VARCHAR NOT NULL, step INTEGER NOT NULL, run_id VARCHAR NOT NULL);
         """,
     ),
+    Migration(
+        "adaptive probing",
+        """
+        CREATE TABLE sampling_aim (
+            run_id VARCHAR NOT NULL, pool_id VARCHAR NOT NULL, budget VARCHAR NOT NULL, policy VARCHAR NOT NULL,
+            PRIMARY KEY (run_id, pool_id));
+        CREATE TABLE sample_target (
+            run_id VARCHAR NOT NULL, item_id VARCHAR NOT NULL, n_samples INTEGER NOT NULL,
+            PRIMARY KEY (run_id, item_id));
+        """,
+    ),
 )

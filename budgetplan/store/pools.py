@@ -185,10 +185,10 @@ def own_columns_as_json(connection: duckdb.DuckDBPyConnection, pool_id: str) -> 
     ).to_arrow_table()
 
 
-_OURS = """item_id id other_ids answer prompt k n_correct p_hat p_mean p_low p_high learnable score rank cost policy
-source outcomes agreement answer_entropy n_answers no_answer_rate truncation_rate mean_length length_spread mean_logprob
-text_similarity reference_agreement shortlist_id audit picked model_answer messages gold_source n_labels verifier
-run_id model"""
+_OURS = """item_id id other_ids answer prompt k n_correct p_hat p_mean p_low p_high learnable learnable_horizon score
+rank cost policy source outcomes agreement answer_entropy n_answers no_answer_rate truncation_rate mean_length
+length_spread mean_logprob text_similarity reference_agreement shortlist_id audit picked model_answer messages
+gold_source n_labels verifier run_id model"""
 RESERVED_COLUMNS = frozenset(_OURS.split())
 """The stable names of our own outputs."""
 

@@ -22,8 +22,9 @@ from budgetplan.config import resolve
 from budgetplan.pool.reader import read_pool
 from budgetplan.probing.opening import open_engine
 from budgetplan.records import SampleRequest, Silent
-from budgetplan.steps.probe import begin, sample_into_store
+from budgetplan.steps.probe import begin
 from budgetplan.steps.probe_check import CheckedProbe, ProbeChoices, check_probe
+from budgetplan.steps.sampling import sample_into_store
 from budgetplan.store.connection import Store, scalar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))

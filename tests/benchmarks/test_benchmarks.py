@@ -9,6 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parent
 QUICK = {
+    "bench_adaptive.py": ["--repeats", "2", "--items", "80"],
     "bench_help.py": ["--pairs", "1"],
     "bench_rank.py": ["--items", "300", "--pairs", "1"],
     "bench_import.py": ["--items", "200", "--rounds", "1"],
@@ -23,7 +24,7 @@ QUICK = {
 
 
 def test_every_benchmark_is_run_here() -> None:
-    elsewhere = {"bench_difficulty.py"}  # needs real samples, and its figures do not depend on the machine
+    elsewhere = {"bench_difficulty.py", "bench_policies.py"}  # need real samples; no figure depends on the machine
     assert {path.name for path in FOLDER.glob("bench_*.py")} == set(QUICK) | elsewhere
 
 

@@ -165,12 +165,13 @@ def n_rows(project: Project, table: str) -> int:
 def test_a_store_of_the_former_schema_is_ranked(tmp_path: Path) -> None:
     project = imported(tmp_path, make_pool(12, 4).rows)
     before = project.rank()
-    assert len(MIGRATIONS) == 4
+    assert len(MIGRATIONS) == 5
     with duckdb.connect(project.settings.db) as connection:
         later = "validation validation_item validation_arm validation_run validation_metric validation_group evaluation"
         for table in (
             *("same_answer", "compared_item", "text_similarity", "prompt_feature", "calibration"),
             *later.split(),
+            *("sampling_aim", "sample_target"),
         ):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("ALTER TABLE probe_run DROP COLUMN role")

@@ -46,8 +46,9 @@ def stored(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, int, str]]:
     return connection.execute("SELECT item_id, sample_index, text FROM completion ORDER BY ALL").fetchall()
 
 
-def gaps(connection: duckdb.DuckDBPyConnection, k: int, *names: str) -> list[tuple[str, int, int]]:
-    table = missing_samples(connection, RUN, pool(*names), k)
+def gaps(connection: duckdb.DuckDBPyConnection, k: int | list[int], *names: str) -> list[tuple[str, int, int]]:
+    wanted = pa.array(k if isinstance(k, list) else [k] * len(names), pa.int32())
+    table = missing_samples(connection, RUN, pool(*names), wanted)
     return [(row["item_id"], row["first"], row["count"]) for row in table.to_pylist()]
 
 
@@ -105,3 +106,8 @@ def test_imported_rows_add_up_and_never_double(connection: duckdb.DuckDBPyConnec
     more = pa.Table.from_pylist(imported("a", "row-1", "1", "1") + imported("a", "row-3", "1"), SAMPLES_SCHEMA)
     assert import_samples(connection, RUN, more) == 1
     assert stored(connection) == [("a", 0, "1"), ("a", 1, "1"), ("a", 2, "1"), ("b", 0, "2")]
+
+
+def test_every_item_can_have_a_target_of_its_own(connection: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:
+    merge_chunks(connection, RUN, chunk(tmp_path / RUN, sample("a", 0), sample("b", 0), sample("b", 1)))
+    assert gaps(connection, [3, 1, 0, 2], "a", "b", "c", "d") == [("a", 1, 2), ("d", 0, 2)]
