@@ -105,6 +105,9 @@ class Project:
         *,
         run: str | None = None,
         exclude: Sequence[str] = (),
+        quota: Sequence[str] = (),
+        must: str | Path | None = None,
+        never: str | Path | None = None,
         audit: str | None = None,
         batch: str | None = None,
         single_pass: bool = False,
@@ -117,13 +120,17 @@ class Project:
         """Choose what the budget buys (without one: what is left) and write it for you and for the annotators.
 
         `batch` is the share of the budget to spend at once; by default a third while no answer of the pool is known.
+        `quota` is as in `topic=algebra:20%..40%`; `must` and `never` are files with one id per line.
         """
         from budgetplan.steps.shortlist import ShortlistChoices, shortlist
         from budgetplan.steps.shortlist_files import FileChoices
+        from budgetplan.steps.wishes import WishChoices
 
         files = FileChoices(Path(out) if out else None, tool, force, show_model_answer)
+        lists = (Path(file) if file else None for file in (must, never))
+        wishes = WishChoices(tuple(exclude), tuple(quota), *lists)
         given = frozenset(name for name, origin in self.resolved.origins.items() if origin != "default")
-        choices = ShortlistChoices(budget, files, tuple(exclude), audit, batch, single_pass, dry_run, given)
+        choices = ShortlistChoices(budget, files, wishes, audit, batch, single_pass, dry_run, given)
         return shortlist(self.store, self.settings, run, choices, self.progress)
 
     def look_again(

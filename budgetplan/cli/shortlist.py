@@ -22,6 +22,16 @@ def shortlist(
     policy: o.Policy = None,
     run: o.Run = None,
     exclude: o.Exclude = None,
+    quota: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--quota", help="Bounds for a value of a column of yours among the picks: topic=algebra:20%..40% or :5.."
+        ),
+    ] = None,
+    must: Annotated[
+        Path | None, typer.Option("--must", help="File of ids, one per line, to buy first whatever the policy says.")
+    ] = None,
+    never: Annotated[Path | None, typer.Option("--never", help="File of ids, one per line, to keep out.")] = None,
     cost_column: o.CostColumn = None,
     cost_unit: o.CostUnit = None,
     cost_per_item: o.CostPerItem = None,
@@ -54,6 +64,7 @@ def shortlist(
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be bought; write nothing.")] = False,
     group_size: o.GroupSize = None,
+    passes_per_item: o.PassesPerItem = None,
     seed: o.Seed = None,
     db: o.Db = None,
     as_json: o.Json = False,
@@ -68,7 +79,9 @@ def shortlist(
     from budgetplan.cli.session import opened
     from budgetplan.cli.shortlisted import show_shortlist
 
-    if disagreements and any((budget, audit, batch, single_pass, exclude, run, dry_run, show_model_answer)):
+    if disagreements and any(
+        (budget, audit, batch, single_pass, exclude, quota, must, never, run, dry_run, show_model_answer)
+    ):
         raise typer.BadParameter(
             "--disagreements goes with --format, --out and --force alone. "
             "To see them and write nothing: budgetplan status --disagreements"
@@ -78,6 +91,7 @@ def shortlist(
         db=db,
         policy=policy,
         group_size=group_size,
+        passes_per_item=passes_per_item,
         seed=seed,
         cost_column=cost_column,
         cost_unit=cost_unit,
@@ -90,6 +104,9 @@ def shortlist(
             budget,
             run=run,
             exclude=exclude or (),
+            quota=quota or (),
+            must=must,
+            never=never,
             audit=audit,
             batch=batch,
             single_pass=single_pass,

@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from budgetplan.cli.documents import plain, print_json
-from budgetplan.cli.ranking import show_standing
+from budgetplan.cli.ranking import show_policy, show_standing
 from budgetplan.cli.terminal import add_row, or_dash, say, say_next, show_warnings, stdout_console
 from budgetplan.errors import counted
 
@@ -24,6 +24,7 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
         print_json(shortlist_document(shortlisted))
         return
     show_standing(shortlisted.standing)
+    show_policy(shortlisted.standing)
     say(_choice_line(shortlisted))
     if shortlisted.cost_model:
         say(cost_model_line(shortlisted.cost_model))
@@ -31,6 +32,8 @@ def show_shortlist(shortlisted: "Shortlisted", *, as_json: bool) -> None:
     _show_batch(shortlisted)
     say(_tie_line(shortlisted))
     _show_known(shortlisted)
+    _show_lists(shortlisted)
+    _show_quotas(choice)
     _show_solver(choice)
     _show_comparison(shortlisted.comparison, choice)
     shows_answer = "model_answer" in shortlisted.table.column_names
@@ -71,6 +74,13 @@ def shortlist_document(shortlisted: "Shortlisted") -> dict[str, object]:
             "half_width": shortlisted.audit.slice.half_width,
             "cannot_conclude": shortlisted.audit.cannot_conclude,
         },
+        "quotas": [
+            {"quota": f"{one.quota.place}:{one.quota.asked}", "n_items": one.items, "share": one.share}
+            for one in choice.quotas
+        ],
+        "n_must": choice.n_must,
+        "n_must_bought": shortlisted.n_must_bought,
+        "n_never": len(shortlisted.wishes.never),
         "n_tied_at_cut": choice.n_tied_at_cut,
         "n_tied_picked": choice.n_tied_picked,
         "tie_rule": choice.tie_rule,
@@ -175,6 +185,30 @@ def _show_known(shortlisted: "Shortlisted") -> None:
     known = shortlisted.table["source"].to_pylist().count("verified")
     if known:
         say(f"{known:,} of them have a known answer already: paying for these buys a check, not a new answer.")
+
+
+def _show_lists(shortlisted: "Shortlisted") -> None:
+    n_must, n_bought = shortlisted.choice.n_must, shortlisted.n_must_bought
+    n_never = len(shortlisted.wishes.never)
+    if n_must or n_bought:
+        asides = [f"{n_bought:,} more are bought or out already"] if n_bought else []
+        say(f"Must-have (--must): {counted(n_must, 'item')} of these" + "".join(f"; {text}" for text in asides) + ".")
+    if n_never:
+        say(f"Never (--never): {counted(n_never, 'item')} kept out.")
+
+
+def _show_quotas(choice: "Choice") -> None:
+    from rich.table import Table
+
+    if not choice.quotas:
+        return
+    table = Table("quota", "asked", "got", "share of picks", box=None)
+    for one in choice.quotas:
+        add_row(table, one.quota.place, one.quota.asked, f"{one.items:,} of {one.picks:,}", f"{one.share:.1%}")
+    stdout_console().print(table)
+    left = counted(round(choice.left), "item") if choice.left_unit == "items" else f"{choice.left:,.2f} {choice.unit}"
+    if choice.left > 0:
+        say(f"{left} of the budget left.")
 
 
 def _show_solver(choice: "Choice") -> None:

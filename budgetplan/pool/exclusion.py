@@ -7,11 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from budgetplan.errors import ConfigError, PoolError
 from budgetplan.pool.workspace import every, literal, pointer, workspace
 from budgetplan.records import DUPLICATES_KEY
+
+_FEW_VALUES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +39,47 @@ def excluded(table: pa.Table, exclusions: Sequence[Exclusion]) -> pa.BooleanArra
 
     The column `id` means the user's ids. Raises PoolError for a column that no item has.
     """
+    out = pa.array(np.zeros(table.num_rows, dtype=np.bool_))
+    for marks in valued(table, exclusions, "--exclude"):
+        out = pc.or_(out, marks)
+    return out
+
+
+def valued(table: pa.Table, wanted: Sequence[Exclusion], option: str) -> list[pa.BooleanArray]:
+    """For each column and value: say of every row of a pool's table whether it has it, in any of its duplicates.
+
+    Raises PoolError, naming the option, for a column or a value that no item has.
+    """
     with workspace() as con:
         con.register("item", table.select(["columns", "ids"]))
         known = _known_columns(con)
-        for exclusion in exclusions:
-            if exclusion.column not in known:
+        for one in wanted:
+            if one.column not in known:
                 raise PoolError(
-                    f"--exclude {exclusion.column}={exclusion.value}: no item has a column '{exclusion.column}'; "
+                    f"{option} {one.column}={one.value}: no item has a column '{one.column}'; "
                     f"there is: {', '.join(known)}.",
-                    hint=f"For example: --exclude {known[0]}=VALUE",
+                    hint=f"For example: {option} {known[0]}=VALUE",
                 )
-        for exclusion in exclusions:
-            if not con.sql(f"SELECT count(*) FROM item WHERE {_test(exclusion)}").fetchall()[0][0]:
+        marks = [
+            con.sql(f"SELECT coalesce({_test(one)}, false) AS has_it FROM item").to_arrow_table()["has_it"]
+            for one in wanted
+        ]
+        for one, has_it in zip(wanted, marks, strict=True):
+            if not pc.any(has_it).as_py():
                 raise PoolError(
-                    f"--exclude {exclusion.column}={exclusion.value}: no item has this value.",
-                    hint="Nothing would be kept out. Look at the values of this column in your file.",
+                    f"{option} {one.column}={one.value}: no item has this value.", hint=_values(con, one.column)
                 )
-        tests = " OR ".join(_test(exclusion) for exclusion in exclusions) or "false"
-        return (
-            con.sql(f"SELECT coalesce({tests}, false) AS is_out FROM item").to_arrow_table()["is_out"].combine_chunks()
-        )
+    return [has_it.combine_chunks() for has_it in marks]
+
+
+def _values(con: duckdb.DuckDBPyConnection, column: str) -> str:
+    """Name the most frequent values of a column."""
+    value = "unnest(ids)" if column == "id" else f"json_extract_string(columns, {pointer(column)})"
+    found = con.sql(
+        f"""SELECT value, count(*) AS n FROM (SELECT {value} AS value FROM item) WHERE value IS NOT NULL
+            GROUP BY value ORDER BY n DESC, value LIMIT {_FEW_VALUES}"""
+    ).fetchall()
+    return f"Its most frequent values: {', '.join(f'{value} ({n:,})' for value, n in found)}."
 
 
 def _known_columns(con: duckdb.DuckDBPyConnection) -> list[str]:

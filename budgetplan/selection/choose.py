@@ -4,7 +4,7 @@ Invariant: the picks never cost more than the budget, and depend on the seed and
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,17 +14,39 @@ from budgetplan.errors import NothingToDo
 from budgetplan.selection.batch import WHOLE
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
+from budgetplan.selection.constrained import pack_within
 from budgetplan.selection.costs import Costs
-from budgetplan.selection.knapsack import fill, pack
+from budgetplan.selection.impossible import Ask, why_not
+from budgetplan.selection.knapsack import Packing, fill, pack
 from budgetplan.selection.policy import Policy
+from budgetplan.selection.quotas import QuotaKept, Quotas, check_floors, kept, rows_of
+from budgetplan.selection.rows import Rows
 from budgetplan.selection.scores import Scores, score
-from budgetplan.selection.spending import below_cheapest, capacity_of, costs_under
+from budgetplan.selection.seeded import draw_within
+from budgetplan.selection.spending import above_for_must, below_cheapest, capacity_of, costs_under
 
+_SEEDED = (Policy.RANDOM, Policy.BASE_WRONG)
 _TIES_BY_KEY = "equal scores: lowest seeded hash of the item_id first"
 _TIES_BY_SOLVER = "equal score and cost: lowest seeded hash of the item_id first; equally good combinations: the solver"
 
 
-NONE_RESERVED: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+NO_ROWS: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wishes:
+    """What holds beside policy and budget, as rows of the pool.
+
+    `reserved` rows (new audit items) are paid out of the budget first, and are not picked; `must` rows are paid next,
+    and are picked whatever the policy says of them. `quotas` hold for all picks, the must-have ones among them.
+    """
+
+    reserved: NDArray[np.intp] = field(default_factory=NO_ROWS.copy)
+    must: NDArray[np.intp] = field(default_factory=NO_ROWS.copy)
+    quotas: Quotas | None = None
+
+
+NO_WISHES = Wishes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +90,16 @@ class Choice:
     n_tied_picked: int
     tie_rule: str
     solver: Solver
+    n_must: int = 0
+    quotas: tuple[QuotaKept, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Offer:
     """The candidates' rows (`index`), and what the policy and the budget say of each.
 
-    `capacity` is what may be spent now, `granted` what the whole budget grants for picks; both in quanta.
+    `capacity` is what may be spent now, `granted` what the whole budget grants for picks beside the must-have ones;
+    both in quanta. `rows` are the quotas, None without any.
     """
 
     index: NDArray[np.intp]
@@ -83,6 +108,7 @@ class _Offer:
     quanta: NDArray[np.int64]
     capacity: int
     granted: int
+    rows: Rows | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +128,7 @@ def choose(
     budget: Budget,
     *,
     seed: int = 0,
-    reserved: NDArray[np.intp] = NONE_RESERVED,
+    wishes: Wishes = NO_WISHES,
     batch: Fraction = WHOLE,
     time_limit_seconds: float = 10.0,
 ) -> Choice:
@@ -110,16 +136,16 @@ def choose(
 
     N and the total a share is taken of are all eligible items, also those without an estimate and those already bought.
     random and base-wrong maximise nothing: at unequal costs they take items in their seeded order and skip what no
-    longer fits. `reserved` rows are paid out of the same budget first, and are not picked; of what remains, the share
-    `batch` is spent (rounded up, at least the cheapest item). Raises BudgetError for a
-    budget below the cheapest item, above what is left to buy or in another unit than the costs, and NothingToDo where
-    the policy can rank no item that is left.
+    longer fits; under quotas, the first n of each group that keep them (`seeded`). Of what reserved and must-have items
+    leave of the budget, the share `batch` is spent (rounded up, at least the cheapest item). Raises BudgetError for a
+    budget below the must-have items or the cheapest item, above what is left to buy or in another unit than the costs,
+    and for quotas that cannot be kept; NothingToDo where the policy can rank no item that is left.
     """
     scores = score(candidates, policy, seed)
     paid_in = costs_under(budget, costs)
-    offer = _offer(candidates, scores, paid_in, budget, reserved, batch)
-    picks = _pick(policy, offer, time_limit_seconds)
-    order = scores.best_first(offer.index[picks.taken])
+    offer = _offer(candidates, scores, paid_in, budget, wishes, batch)
+    picks = _pick(policy, offer, wishes, paid_in, time_limit_seconds)
+    order = scores.best_first(np.concatenate([wishes.must, offer.index[picks.taken]]))
     tied, tied_picked = _split_ties(picks.tied_by, picks.taken)
     return Choice(
         policy=policy,
@@ -139,6 +165,8 @@ def choose(
         n_tied_picked=tied_picked,
         tie_rule=picks.tie_rule,
         solver=picks.solver,
+        n_must=len(wishes.must),
+        quotas=kept(wishes.quotas, order) if wishes.quotas else (),
     )
 
 
@@ -149,56 +177,86 @@ def bought(
     budget: Budget,
     *,
     seed: int,
-    reserved: NDArray[np.intp],
+    wishes: Wishes,
     batch: Fraction,
     time_limit_seconds: float,
 ) -> NDArray[np.intp]:
     """Only the rows that `choose` would pick, in file order, without what it says about them; raises the same."""
     scores = score(candidates, policy, seed)
-    offer = _offer(candidates, scores, costs_under(budget, costs), budget, reserved, batch)
-    return offer.index[_pick(policy, offer, time_limit_seconds).taken]
+    paid_in = costs_under(budget, costs)
+    offer = _offer(candidates, scores, paid_in, budget, wishes, batch)
+    taken = _pick(policy, offer, wishes, paid_in, time_limit_seconds).taken
+    return np.union1d(wishes.must, offer.index[taken])
 
 
 def _offer(
-    candidates: Candidates,
-    scores: Scores,
-    paid_in: Costs,
-    budget: Budget,
-    reserved: NDArray[np.intp],
-    batch: Fraction,
+    candidates: Candidates, scores: Scores, paid_in: Costs, budget: Budget, wishes: Wishes, batch: Fraction
 ) -> _Offer:
     offered = scores.candidate.copy()
-    offered[reserved] = False
+    offered[wishes.reserved] = False
+    offered[wishes.must] = False
     index = np.flatnonzero(offered)
-    if not index.size and scores.candidate.any():
-        raise NothingToDo(
-            f"the audit slice takes every item that policy {scores.policy} could pick.", hint="Draw fewer: --audit 10%"
-        )
-    if not index.size:
-        raise _nothing_to_rank(candidates, scores.policy)
-    for_slice = int(paid_in.quanta[reserved].sum())
-    granted = capacity_of(budget, paid_in, candidates) - for_slice
+    if not index.size and not wishes.must.size:
+        raise _nothing_left(candidates, scores)
+    for_slice, for_must = (int(paid_in.quanta[rows].sum()) for rows in (wishes.reserved, wishes.must))
+    granted = capacity_of(budget, paid_in, candidates) - for_slice - for_must
+    if for_must and granted < 0:
+        raise above_for_must(budget, paid_in, candidates, len(wishes.must), for_must, for_slice)
     quanta, tie_key = paid_in.quanta[index], scores.tie_key[index]
-    if quanta.min() > granted:
+    if index.size and quanta.min() > granted and not wishes.must.size:
         cheapest = int(index[np.lexsort((tie_key, quanta))[0]])
         raise below_cheapest(budget, paid_in, candidates, cheapest, for_slice)
-    capacity = max(math.ceil(granted * batch), int(quanta.min()))
-    return _Offer(index, scores.value[index], tie_key, quanta, capacity, granted)
+    capacity = min(max(math.ceil(granted * batch), int(quanta.min(initial=granted))), granted)
+    rows = None
+    if wishes.quotas:
+        check_floors(wishes.quotas)
+        rows = rows_of(wishes.quotas, index, wishes.must)
+    return _Offer(index, scores.value[index], tie_key, quanta, capacity, granted, rows)
 
 
-def _pick(policy: Policy, offer: _Offer, time_limit_seconds: float) -> _Picks:
-    value, quanta, cheapest = offer.value, offer.quanta, int(offer.quanta.min())
+def _nothing_left(candidates: Candidates, scores: Scores) -> NothingToDo:
+    if scores.candidate.any():
+        return NothingToDo(
+            f"the audit slice takes every item that policy {scores.policy} could pick.", hint="Draw fewer: --audit 10%"
+        )
+    return _nothing_to_rank(candidates, scores.policy)
+
+
+def _pick(policy: Policy, offer: _Offer, wishes: Wishes, paid_in: Costs, time_limit_seconds: float) -> _Picks:
+    if offer.rows is not None and wishes.quotas:
+        picks = _within_quotas(policy, offer, offer.rows, time_limit_seconds)
+        if picks is None:
+            spent = int(paid_in.quanta[wishes.must].sum() + paid_in.quanta[wishes.reserved].sum())
+            ask = Ask(wishes.quotas, offer.rows, offer.index, wishes.must, offer.quanta, offer.capacity, spent)
+            raise why_not(ask, paid_in)
+        return picks
+    value, quanta, cheapest = offer.value, offer.quanta, int(offer.quanta.min(initial=offer.capacity + 1))
+    if cheapest > offer.capacity:
+        return _Picks(np.zeros(len(value), dtype=np.bool_), (value,), _TIES_BY_KEY, Solver("sorted"))
     if cheapest == int(quanta.max()):
         count = min(offer.capacity // cheapest, len(value)) if cheapest else len(value)
         return _Picks(_top(value, offer.tie_key, count), (value,), _TIES_BY_KEY, Solver("sorted"))
-    if policy in (Policy.RANDOM, Policy.BASE_WRONG):
+    if policy in _SEEDED:
         seeded = np.lexsort((offer.tie_key, -value))
         taken = np.zeros(len(value), dtype=np.bool_)
         taken[seeded] = fill(quanta[seeded], offer.capacity)
         return _Picks(taken, (value,), _TIES_BY_KEY, Solver("filled"))
     packing = pack(value, quanta, offer.tie_key, offer.capacity, time_limit_seconds)
-    solver = Solver(packing.status, packing.objective, packing.bound, packing.gap, packing.seconds)
-    return _Picks(packing.taken, (value, quanta), _TIES_BY_SOLVER, solver)
+    return _Picks(packing.taken, (value, quanta), _TIES_BY_SOLVER, _solver(packing))
+
+
+def _within_quotas(policy: Policy, offer: _Offer, rows: Rows, time_limit_seconds: float) -> _Picks | None:
+    value, quanta, key = offer.value, offer.quanta, offer.tie_key
+    if policy in _SEEDED:
+        drawn = draw_within(quanta, key, offer.capacity, rows, time_limit_seconds)
+        if drawn is not None:
+            return _Picks(drawn, (value, rows.group), _TIES_BY_KEY, Solver("filled"))
+    packing = pack_within(value, quanta, key, offer.capacity, rows, time_limit_seconds)
+    return _Picks(packing.taken, (value, quanta, rows.group), _TIES_BY_SOLVER, _solver(packing)) if packing else None
+
+
+def _solver(packing: Packing) -> Solver:
+    return Solver(packing.status, packing.objective, packing.bound, packing.gap, packing.seconds)
 
 
 def _top(value: NDArray[np.float64], key: NDArray[np.uint64], count: int) -> NDArray[np.bool_]:

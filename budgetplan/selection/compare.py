@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from budgetplan.errors import BudgetError, NothingToDo
 from budgetplan.selection.batch import WHOLE
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.choose import NONE_RESERVED, Choice, bought
+from budgetplan.selection.choose import NO_WISHES, Choice, Wishes, bought
 from budgetplan.selection.costs import Costs
 from budgetplan.selection.policy import Policy
 
@@ -42,11 +42,11 @@ def compare(
     candidates: Candidates,
     costs: Costs,
     chosen: Choice,
-    reserved: NDArray[np.intp] = NONE_RESERVED,
+    wishes: Wishes = NO_WISHES,
     batch: Fraction = WHOLE,
     time_limit_seconds: float = 2.0,
 ) -> list[PolicyRow]:
-    """Spend the chosen budget, or the same batch of it, less the `reserved` rows, under every policy.
+    """Spend the chosen budget, or the same batch of it, under every policy and the same wishes.
 
     The limit holds for each of the others.
     """
@@ -59,7 +59,7 @@ def compare(
                 costs,
                 chosen.budget,
                 seed=chosen.seed,
-                reserved=reserved,
+                wishes=wishes,
                 batch=batch,
                 time_limit_seconds=time_limit_seconds,
             )

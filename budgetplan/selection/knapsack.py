@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from budgetplan.selection.silence import silent_stdout
+from budgetplan.selection.core import core_of, solve
+from budgetplan.selection.rows import unconstrained
 
-_NEGLIGIBLE_GAP = 1e-6
+NEGLIGIBLE_GAP = 1e-6
 _BLOCK = 1024
 
 
@@ -44,17 +45,6 @@ class _Sorted:
     def worth(self, taken: NDArray[np.bool_]) -> float:
         """Add up the values of the taken items."""
         return float(self.value[taken].sum())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Core:
-    """What the relaxation leaves open: classes of items equal in value and weight, and what they may weigh."""
-
-    value: NDArray[np.float64]
-    weight: NDArray[np.int64]
-    items: NDArray[np.int64]
-    class_of: NDArray[np.intp]
-    capacity: int
 
 
 def fill(weight: NDArray[np.int64], capacity: int) -> NDArray[np.bool_]:
@@ -96,7 +86,7 @@ def pack(
     best, status = fill(items.weight, capacity), "optimal"
     bound, price = _relax(items)
     open_gap = bound - items.worth(best)
-    if open_gap > _NEGLIGIBLE_GAP * bound:
+    if open_gap > NEGLIGIBLE_GAP * bound:
         gain = items.value - price * items.weight
         free = np.abs(gain) < open_gap
         found, core_bound, status = _improve(items, free, (gain > 0) & ~free, time_limit_seconds)
@@ -123,52 +113,15 @@ def _improve(
 ) -> tuple[NDArray[np.bool_], float, str]:
     """Solve the `free` items beside the `kept` ones: what is taken, the bound this proves, the status."""
     weight = items.weight
-    core = _core_of(items.value[free], weight[free], items.capacity - int(weight[kept].sum()))
-    counts, core_bound, status = _solve(core, time_limit_seconds)
+    core = core_of(items.value[free], weight[free], np.zeros(int(free.sum()), dtype=np.intp))
+    left = items.capacity - int(weight[kept].sum())
+    solved = solve(core, left, unconstrained(len(core.value)), time_limit_seconds, NEGLIGIBLE_GAP)
     taken = kept.copy()
-    taken[free] = _lowest_of_each_class(core.class_of, counts)
+    if solved.counts is not None:
+        taken[free] = core.lowest(solved.counts)
     # The solver works with tolerances; whatever it returns, the integers decide what fits.
     held = np.flatnonzero(taken)
     taken[held] = fill(weight[held], items.capacity)
     rest = np.flatnonzero(~taken)
     taken[rest] = fill(weight[rest], items.capacity - int(weight[taken].sum()))
-    return taken, items.worth(kept) + core_bound, status
-
-
-def _core_of(value: NDArray[np.float64], weight: NDArray[np.int64], capacity: int) -> _Core:
-    order = np.lexsort((weight, value))
-    new = np.ones(len(order), dtype=np.bool_)
-    new[1:] = (np.diff(value[order]) != 0) | (np.diff(weight[order]) != 0)
-    class_of = np.empty(len(order), dtype=np.intp)
-    class_of[order] = np.cumsum(new) - 1
-    first = order[new]
-    return _Core(value[first], weight[first], np.bincount(class_of), class_of, capacity)
-
-
-def _solve(core: _Core, time_limit_seconds: float) -> tuple[NDArray[np.int64], float, str]:
-    """Choose how many items of each class to take; none and no bound when the solver found nothing in time."""
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    divisor = max(int(np.gcd.reduce(core.weight)), 1)
-    with silent_stdout():
-        result = milp(
-            -core.value,
-            integrality=np.ones(len(core.value), dtype=np.int64),
-            bounds=Bounds(0, core.items),
-            constraints=LinearConstraint((core.weight // divisor)[None, :], ub=core.capacity // divisor),
-            options={"time_limit": time_limit_seconds, "mip_rel_gap": _NEGLIGIBLE_GAP},
-        )
-    counts = np.zeros(len(core.value)) if result.x is None else result.x
-    dual = result.mip_dual_bound
-    status = {0: "optimal", 1: "time limit"}.get(result.status, "stopped")
-    return np.rint(counts).astype(np.int64), np.inf if dual is None else -float(dual), status
-
-
-def _lowest_of_each_class(class_of: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the first `counts[c]` items of every class c, in the given order."""
-    order = np.argsort(class_of, kind="stable")
-    sizes = np.bincount(class_of, minlength=len(counts))
-    place = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    taken = np.zeros(len(order), dtype=np.bool_)
-    taken[order] = place < counts[class_of[order]]
-    return taken
+    return taken, items.worth(kept) + solved.bound, solved.status

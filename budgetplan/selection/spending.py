@@ -7,7 +7,7 @@ never gets through; the error names the amounts and the way on.
 import math
 from fractions import Fraction
 
-from budgetplan.errors import BudgetError
+from budgetplan.errors import BudgetError, counted
 from budgetplan.selection.amounts import HOURS, ITEMS, SHARE, Amount
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
@@ -61,6 +61,27 @@ def below_cheapest(
         f"({candidates.item_id[cheapest].as_py()}, {costs.amount(quanta)}).",
         hint=f"Raise it: budgetplan shortlist --budget {enough.as_argument()}"
         + (", or draw fewer audit items: --audit" if reserved else ""),
+    )
+
+
+def above_for_must(
+    budget: Budget, costs: Costs, candidates: Candidates, n_must: int, for_must: int, reserved: int = 0
+) -> BudgetError:
+    """Say that the budget does not reach for the must-have items, after `reserved` quanta for the audit slice."""
+    pool = int(costs.quanta[candidates.eligible].sum())
+    total = for_must + reserved
+    if budget.unit == SHARE:
+        have = f"{budget} of {costs.amount(pool)}"
+        enough = Amount(Fraction(math.ceil(100 * Fraction(total, pool)), 100), SHARE)
+    else:
+        have = str(budget)
+        enough = Amount(Fraction(math.ceil(Fraction(total, costs.quanta_per_unit))), costs.unit)
+    slice_first = f"the audit slice ({costs.amount(reserved)}) and " if reserved else ""
+    what = f"the {counted(n_must, 'must-have item')}"
+    return BudgetError(
+        f"budget {have} is below {slice_first}{what}"
+        + (f" ({costs.amount(for_must)})." if reserved or costs.unit != ITEMS else "."),
+        hint=f"Raise it: budgetplan shortlist --budget {enough.as_argument()}, or shorten the list of --must",
     )
 
 

@@ -1,6 +1,5 @@
 """`shortlist`: choose what the budget buys, an audit slice of the pool included, and hand it to the writers."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -12,14 +11,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from budgetplan.config import Settings
-from budgetplan.pool.exclusion import excluded, parse_exclusion
 from budgetplan.records import Progress
 from budgetplan.selection.amounts import ITEMS
 from budgetplan.selection.audit import AuditSlice, cannot_conclude, default_size, draw, parse_audit
 from budgetplan.selection.batch import WHOLE, first_batch, parse_batch
 from budgetplan.selection.budget import Budget
 from budgetplan.selection.candidates import Candidates
-from budgetplan.selection.choose import Choice, choose
+from budgetplan.selection.choose import Choice, Wishes, choose
 from budgetplan.selection.compare import PolicyRow, compare
 from budgetplan.selection.cost_model import CostModel
 from budgetplan.selection.costs import Costs
@@ -33,8 +31,9 @@ from budgetplan.steps.rank import Standing, standing_of
 from budgetplan.steps.rounds import available, await_labels, budget_of, carried_on, enter_left, enter_planned
 from budgetplan.steps.shortlist_files import FileChoices, ShortlistFiles, check_files, write_shortlist
 from budgetplan.steps.signals import run_to_rank
+from budgetplan.steps.wishes import NO_WISHES, PoolWishes, WishChoices, list_entry, pool_wishes
 from budgetplan.store.connection import Store
-from budgetplan.store.pools import is_mostly_unanswered, own_columns_as_json
+from budgetplan.store.pools import is_mostly_unanswered
 from budgetplan.store.shortlists import audit_size, save_audit
 from budgetplan.store.verdicts import most_frequent_answers
 
@@ -53,7 +52,7 @@ class ShortlistChoices:
 
     budget: str | None
     files: FileChoices
-    exclude: tuple[str, ...] = ()
+    wishes: WishChoices = NO_WISHES
     audit: str | None = None
     batch: str | None = None
     single_pass: bool = False
@@ -75,7 +74,7 @@ class Shortlisted:
     """What was chosen, what other policies would have chosen, and where it was written (nowhere in a dry run).
 
     `table` has the picks in rank order, then the audit items that are no picks; `choice` knows only what was picked
-    beside the audit slice.
+    beside the audit slice. Of the must-have items, `n_must_bought` were bought or out for annotation before.
     """
 
     standing: Standing
@@ -87,6 +86,8 @@ class Shortlisted:
     table: pa.Table
     n_excluded: int
     n_taken: int
+    wishes: PoolWishes
+    n_must_bought: int
     shortlist_id: str | None
     files: ShortlistFiles | None
 
@@ -106,9 +107,12 @@ def shortlist(
         if choices.budget is None:
             settings = carried_on(connection, run.pool_id, settings, choices.given)
         policy = Policy(settings.policy)
-        estimates = estimates_to_rank(store, run, settings.group_size, single_pass=choices.single_pass)
+        estimates = estimates_to_rank(
+            store, run, settings.group_size, settings.passes_per_item, single_pass=choices.single_pass
+        )
         free = available(connection, run.pool_id, estimates.table.num_rows)
-        candidates = estimates.candidates(_eligible(store, run.pool_id, choices.exclude), free)
+        wishes = pool_wishes(store, run.pool_id, choices.wishes)
+        candidates = estimates.candidates(wishes.eligible, free)
         if choices.budget is None and choices.batch is None and not candidates.verified.any():
             await_labels(connection, run.pool_id)
         pricing = item_costs(connection, run.pool_id, settings, candidates, budget)
@@ -116,7 +120,9 @@ def shortlist(
         unanswered, earlier = is_mostly_unanswered(connection, run.pool_id), audit_size(connection, run.pool_id)
         audit = _audit(candidates, costs, budget, choices, default=unanswered, earlier=earlier)
         batch = _batch(candidates, policy, affordable_items(budget, costs, candidates), choices)
-        choice = choose(candidates, policy, costs, budget, seed=settings.seed, reserved=audit.new, batch=batch)
+        must = wishes.must[candidates.available[wishes.must]]
+        wished = Wishes(np.setdiff1d(audit.new, must), must, wishes.quotas)
+        choice = choose(candidates, policy, costs, budget, seed=settings.seed, wishes=wished, batch=batch)
         ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, costs)
         table = output_table(store, estimates, policy, ranked, full=True)
         if choices.files.show_model_answer:
@@ -130,23 +136,16 @@ def shortlist(
         batch=batch,
         audit=audit,
         cost_model=pricing.model,
-        comparison=compare(candidates, costs, choice, audit.new, batch),
+        comparison=compare(candidates, costs, choice, wished, batch),
         table=table.append_column("audit", in_audit),
         n_excluded=int((~candidates.eligible).sum()),
         n_taken=int((candidates.eligible & ~candidates.available).sum()),
+        wishes=wishes,
+        n_must_bought=len(wishes.must) - len(must),
         shortlist_id=None,
         files=None,
     )
     return result if choices.dry_run else _stored(store, settings, choices, result, candidates.item_id)
-
-
-def _eligible(store: Store, pool_id: str, exclude: Sequence[str]) -> NDArray[np.bool_] | None:
-    if not exclude:
-        return None
-    with store.reading() as connection:
-        rows = own_columns_as_json(connection, pool_id)
-    marks = excluded(rows, [parse_exclusion(text) for text in exclude])
-    return np.asarray(pc.invert(marks).to_numpy(zero_copy_only=False))
 
 
 def _batch(candidates: Candidates, policy: Policy, n_affordable: int, choices: ShortlistChoices) -> Fraction:
@@ -183,7 +182,7 @@ def _ranked(scores: Scores, choice: Choice, audit: Audit, costs: Costs) -> Ranke
 
     At unequal costs a solver decides, so there nobody can say which would.
     """
-    in_slice = audit.new[scores.candidate[audit.new]]
+    in_slice = np.setdiff1d(audit.new[scores.candidate[audit.new]], choice.order)
     if choice.solver.status != "sorted":
         in_slice = in_slice[:0]
     merged = scores.best_first(np.concatenate([choice.order, in_slice]))
@@ -197,7 +196,7 @@ def _stored(
     store: Store, settings: Settings, choices: ShortlistChoices, result: Shortlisted, item_id: pa.StringArray
 ) -> Shortlisted:
     choice, audit = result.choice, result.audit
-    entry = _settings(settings, choices, result)
+    entry = _settings(settings, result) | _wishes(choices.wishes, result, item_id)
     with write_shortlist(store, choices.files, entry, result.table, settings.seed) as (connection, name, files):
         if len(audit.slice.index):
             drawn = item_id.take(pa.array(audit.slice.index))
@@ -208,7 +207,7 @@ def _stored(
     return replace(result, shortlist_id=name, files=files)
 
 
-def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted) -> dict[str, Any]:
+def _settings(settings: Settings, result: Shortlisted) -> dict[str, Any]:
     """What was asked for and what came of it: the manifest's head, and the store's record."""
     standing, choice, audit = result.standing, result.choice, result.audit
     return {
@@ -225,9 +224,9 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "n_pool": choice.n_pool,
         "n_excluded": result.n_excluded,
         "n_taken": result.n_taken,
-        "exclude": list(choices.exclude),
         "seed": choice.seed,
         "group_size": settings.group_size,
+        "passes_per_item": settings.passes_per_item,
         "audit": {
             "n_items": len(audit.slice.index),
             "n_new": len(audit.new),
@@ -248,4 +247,17 @@ def _settings(settings: Settings, choices: ShortlistChoices, result: Shortlisted
         "probe": {**standing.run.config, "k": standing.run.k, "verifier": standing.run.verdicts_by},
         "without_answers": asdict(standing.without_answers) if standing.without_answers else None,
         "prior": {"a": standing.prior.a, "b": standing.prior.b},
+    }
+
+
+def _wishes(choices: WishChoices, result: Shortlisted, item_id: pa.StringArray) -> dict[str, Any]:
+    """What was wished for, and how it came out."""
+    return {
+        "exclude": list(choices.exclude),
+        "quotas": [
+            {"quota": f"{one.quota.place}:{one.quota.asked}", "n_items": one.items, "share": one.share}
+            for one in result.choice.quotas
+        ],
+        "must": list_entry(choices.must, result.wishes.must, item_id),
+        "never": list_entry(choices.never, result.wishes.never, item_id),
     }

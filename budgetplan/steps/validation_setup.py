@@ -124,7 +124,7 @@ def set_up(store: Store, settings: Settings, choices: ValidateChoices, progress:
 def _known(store: Store, settings: Settings, choices: ValidateChoices, chosen: Recipe, progress: Progress) -> _Known:
     """Read the pool of the run that is validated; raises NothingToDo where no item of it has an answer."""
     with run_to_rank(store, _wanted_run(store, settings, choices), progress) as run, store.reading() as connection:
-        estimates = estimates_to_rank(store, run, chosen.group_size)
+        estimates = estimates_to_rank(store, run, chosen.group_size, settings.passes_per_item)
         labelled = labelled_items(connection, run.pool_id, None, with_known=True)
         audit = audit_items(connection, run.pool_id)["item_id"].to_pylist()
     if not labelled.num_rows:

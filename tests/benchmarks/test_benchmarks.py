@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parent
 QUICK = {
     "bench_adaptive.py": ["--repeats", "2", "--items", "80"],
     "bench_help.py": ["--pairs", "1"],
+    "bench_knapsack.py": ["--items", "2000", "--milp-seconds", "5"],
     "bench_rank.py": ["--items", "300", "--pairs", "1"],
     "bench_import.py": ["--items", "200", "--rounds", "1"],
     "bench_ingest.py": ["--items", "200", "--pairs", "1"],

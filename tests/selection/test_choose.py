@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from budgetplan.errors import NothingToDo
 from budgetplan.selection.budget import parse_budget
-from budgetplan.selection.choose import choose
+from budgetplan.selection.choose import Wishes, choose
 from budgetplan.selection.costs import parse_cost_column, parse_cost_per_item, unpriced
 from budgetplan.selection.policy import Policy
 
@@ -132,13 +132,14 @@ def test_when_everything_is_bought_it_says_so(pool_of, policy):
 def test_when_the_audit_slice_takes_all_it_says_so(pool_of):
     pool = pool_of([0.1, 0.5])
     with pytest.raises(NothingToDo, match="the audit slice takes every item"):
-        choose(pool, Policy.HARD, unpriced(2), parse_budget("2"), reserved=np.array([0, 1]))
+        choose(pool, Policy.HARD, unpriced(2), parse_budget("2"), wishes=Wishes(reserved=np.array([0, 1])))
 
 
 @pytest.mark.parametrize("share", [Fraction(1, 3), Fraction(1, 2), Fraction(1)])
 def test_a_batch_is_a_share_of_what_the_reserved_items_leave(pool_of, share):
     pool = pool_of([i / 20 for i in range(20)], k=20)
-    choice = choose(pool, Policy.HARD, unpriced(20), parse_budget("11"), reserved=np.array([0, 1]), batch=share)
+    wishes = Wishes(reserved=np.array([0, 1]))
+    choice = choose(pool, Policy.HARD, unpriced(20), parse_budget("11"), wishes=wishes, batch=share)
     assert choice.order.tolist() == list(range(2, 2 + math.ceil(9 * share)))
     assert choice.left == 9 - len(choice.order)
 
