@@ -18,8 +18,8 @@ def validate(
         str | None,
         typer.Option(
             "--arms",
-            help="Of hard, easy, middle, random, learnable, base-wrong, base-right, shortlist, audit, all; the first "
-            "is judged. [default: hard,easy,middle,random, or shortlist,audit where only that was labelled]",
+            help="Of hard, easy, middle, random, learnable, horizon, base-wrong, base-right, shortlist, audit, all; "
+            "the first is judged. [default: hard,easy,middle,random, or shortlist,audit where only that was labelled]",
         ),
     ] = None,
     control: Annotated[

@@ -17,7 +17,7 @@ class Look:
     marker: str
 
 
-# Okabe and Ito's colours that show on white, black for random as the yardstick; then three far from these and from
+# Okabe and Ito's colours that show on white, black for random as the yardstick; then four far from these and from
 # each other for colour-blind readers too.
 LOOKS = {
     "hard": Look("#D55E00", "o"),
@@ -25,6 +25,7 @@ LOOKS = {
     "middle": Look("#009E73", "s"),
     "random": Look("#000000", "X"),
     "learnable": Look("#0072B2", "D"),
+    "horizon": Look("#0018F0", "p"),
     "base-wrong": Look("#E69F00", "^"),
     "base-right": Look("#CC79A7", "P"),
     "shortlist": Look("#661100", "*"),

@@ -166,13 +166,13 @@ def test_adaptive_without_a_budget_means_what_is_left_of_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     scripted(by_chance)
-    with pytest.raises(BudgetError, match="no budget"):
+    with pytest.raises(ConfigError, match="needs a budget"):
         project.probe(pool, adaptive=True)
     Project(**project.settings.model_dump() | {"k": 1}).probe(pool)
     project.shortlist("10 items", batch="50%")
     report = project.probe(pool, adaptive=True)
     assert report.placed is not None
-    assert (report.placed.aim.budget, report.placed.n_picks) == ("5items", 5)
+    assert (report.placed.aim.budget, report.placed.n_picks) == ("5", 5)
 
 
 @pytest.mark.parametrize(

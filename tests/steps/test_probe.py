@@ -184,7 +184,7 @@ def test_chunks_that_a_killed_probe_left_are_taken_in_by_the_next_command(
     project: Project, sums: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scripted(right_below(4))
-    monkeypatch.setattr("budgetplan.steps.probe.merge_finished", lambda _: 0)
+    monkeypatch.setattr("budgetplan.steps.sampling.merge_finished", lambda _: 0)
     project.probe(sums)
     assert project.store.samples_folder.exists()
     assert project.rank().table["k"].to_pylist() == [4] * 10
