@@ -167,7 +167,7 @@ def standing_of_samples(store: Store, run: ProbeRun, settings: Settings) -> Plac
         n_samples=int(sampled.sum()),
         n_uniform=len(sampled) * settings.k,
         n_picks=at.n_picks,
-        fewest=int(sampled.min(initial=0)),
+        fewest=int(sampled.min()) if len(sampled) else 0,
         most=int(sampled.max(initial=0)),
         expected_loss=None
         if at.is_blind

@@ -57,6 +57,7 @@ def test_half_of_the_samples_go_where_the_picks_are_decided(project: Project, po
     n = taken(project)
     assert report.sampled.n_samples == report.placed.n_samples == sum(n.values()) <= N_ITEMS * K // 2
     assert (len(n), min(n.values())) == (N_ITEMS, 1)
+    assert (report.placed.fewest, report.placed.most) == (1, max(n.values()))
     assert max(n.values()) <= 2 * K
     near_the_cut, far_from_it = (sum(n[item] - 1 for item in places) for places in (range(10), range(30, 40)))
     assert near_the_cut > 3 * far_from_it
