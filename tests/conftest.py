@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tiny_models import Family, build_tiny_model
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
@@ -17,6 +18,8 @@ THIRD_PARTY_WARNINGS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("any machine")
     for warning in THIRD_PARTY_WARNINGS:
         config.addinivalue_line("filterwarnings", warning)
 
