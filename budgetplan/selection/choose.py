@@ -248,7 +248,8 @@ def _pick(policy: Policy, offer: _Offer, wishes: Wishes, paid_in: Costs, time_li
 def _within_quotas(policy: Policy, offer: _Offer, rows: Rows, time_limit_seconds: float) -> _Picks | None:
     value, quanta, key = offer.value, offer.quanta, offer.tie_key
     if policy in _SEEDED:
-        drawn = draw_within(quanta, key, offer.capacity, rows, time_limit_seconds)
+        first = key if policy == Policy.RANDOM else ~key  # base-wrong: equals, so the lowest key goes first
+        drawn = draw_within(quanta, first, offer.capacity, rows, time_limit_seconds)
         if drawn is not None:
             return _Picks(drawn, (value, rows.group), _TIES_BY_KEY, Solver("filled"))
     packing = pack_within(value, quanta, key, offer.capacity, rows, time_limit_seconds)

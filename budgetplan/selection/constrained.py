@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from budgetplan.selection.core import Solved, core_of, solve
-from budgetplan.selection.feasible import cheapest_picks
+from budgetplan.selection.feasible import affordable_picks
 from budgetplan.selection.knapsack import NEGLIGIBLE_GAP, Packing, fill
 from budgetplan.selection.relaxation import Problem, Relaxed, relax
 from budgetplan.selection.rows import Rows
@@ -57,11 +57,11 @@ def pack_within(
     order = order[weight[order] <= capacity]
     floor = _LEAST_VALUE * float(value.max(initial=0.0)) or _LEAST_VALUE
     problem = Problem(np.maximum(value[order], floor), weight[order], capacity, rows.of(order))
-    cheapest = cheapest_picks(problem.weight, problem.rows)
-    if cheapest is None or not problem.holds(cheapest):
+    first = affordable_picks(problem.weight, capacity, problem.rows)
+    if first is None or not problem.holds(first):
         return None
     relaxed = relax(problem)
-    best = _Best(cheapest, problem.worth(cheapest), relaxed.bound)
+    best = _Best(first, problem.worth(first), relaxed.bound)
     best, status = _improve(problem, relaxed, best, time.monotonic() + time_limit_seconds)
     whole = completed(problem, best.taken, relaxed.gain)
     taken = np.zeros(len(value), dtype=np.bool_)

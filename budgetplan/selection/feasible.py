@@ -20,24 +20,38 @@ def fewest_picks(rows: Rows) -> NDArray[np.int64] | None:
     return _cheapest(sizes[:, None], np.ones((rows.n_groups, 1), dtype=np.int64), rows)
 
 
+def affordable_picks(weight: NDArray[np.int64], capacity: int, rows: Rows) -> NDArray[np.bool_] | None:
+    """Items that hold the rows within the capacity: as few as possible where that will do, else the cheapest."""
+    fewest = fewest_picks(rows)
+    if fewest is None:
+        return None
+    taken = _cheapest_of_each(weight, rows, fewest)
+    if int(weight[taken].sum()) <= capacity:
+        return taken
+    cheapest = cheapest_picks(weight, rows)
+    return cheapest if cheapest is not None and int(weight[cheapest].sum()) <= capacity else None
+
+
 def cheapest_picks(weight: NDArray[np.int64], rows: Rows) -> NDArray[np.bool_] | None:
     """The cheapest items that hold the rows, equals in the given order; None where nothing does."""
-    order = np.lexsort((weight, rows.group))
-    starts = np.searchsorted(rows.group[order], np.arange(rows.n_groups + 1))
     items = np.zeros((rows.n_groups, _RUNS), dtype=np.int64)
     cost = np.zeros((rows.n_groups, _RUNS), dtype=np.int64)
     for group in range(rows.n_groups):
-        ordered = weight[order[starts[group] : starts[group + 1]]]
+        ordered = np.sort(weight[rows.group == group])
         edges = np.unique(np.linspace(0, len(ordered), min(_RUNS, len(ordered)) + 1).astype(np.intp))
         if len(ordered):
             items[group, : len(edges) - 1] = np.diff(edges)
             cost[group, : len(edges) - 1] = np.add.reduceat(ordered, edges[:-1]) // np.diff(edges)
     counts = _cheapest(items, cost, rows)
-    if counts is None:
-        return None
-    place = np.arange(len(order)) - starts[rows.group[order]]
-    taken = np.zeros(len(order), dtype=np.bool_)
-    taken[order] = place < counts[rows.group[order]]
+    return None if counts is None else _cheapest_of_each(weight, rows, counts)
+
+
+def _cheapest_of_each(weight: NDArray[np.int64], rows: Rows, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark so many of the cheapest items of each group."""
+    taken = np.zeros(len(weight), dtype=np.bool_)
+    for group in np.flatnonzero(counts):
+        own = np.flatnonzero(rows.group == group)
+        taken[own[np.argsort(weight[own], kind="stable")[: counts[group]]]] = True
     return taken
 
 

@@ -8,6 +8,7 @@ import math
 from dataclasses import dataclass, replace
 from functools import partial
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,20 +22,20 @@ from budgetplan.probing.engine import Engine
 from budgetplan.probing.rounds import NOTHING, Sampled
 from budgetplan.records import Progress
 from budgetplan.selection.budget import parse_budget
-from budgetplan.selection.candidates import CALIBRATED, SIGNALS, VERIFIED
+from budgetplan.selection.candidates import CALIBRATED, SIGNALS, VERIFIED, Candidates
 from budgetplan.selection.policy import Policy
-from budgetplan.selection.spending import affordable_items
+from budgetplan.selection.spending import affordable_items, below_cheapest, costs_under
 from budgetplan.selection.ties import tie_keys
-from budgetplan.steps.estimates import PoolEstimates, estimates_to_rank
+from budgetplan.steps.estimates import PoolEstimates, estimates_to_rank, pool_estimates
 from budgetplan.steps.missing import Missing, find_gaps
 from budgetplan.steps.pricing import item_costs
 from budgetplan.steps.probe_check import CheckedProbe
-from budgetplan.steps.rounds import available
+from budgetplan.steps.rounds import available, carried_on
 from budgetplan.steps.sampling import sample_into_store
 from budgetplan.steps.signals import run_to_rank
 from budgetplan.steps.verify import kept_judges, verify_run
 from budgetplan.store.connection import Store
-from budgetplan.store.runs import ProbeRun
+from budgetplan.store.runs import ProbeRun, find_any_run
 from budgetplan.store.sample_targets import (
     SamplingAim,
     sample_targets,
@@ -75,6 +76,8 @@ class Placed:
 class _Standing:
     """What was asked for of every item, in file order, and what is known of those that can still be picked (`rows`).
 
+    The rows are in the order of their keys.
+
     `is_blind`: their samples cannot be judged, and too few others to learn from, so nothing tells them apart.
     """
 
@@ -95,7 +98,8 @@ def sample_adaptively(
     The pool is in the store. Raises BudgetError, before anything is sampled, for a budget that buys nothing of it.
     """
     run, sampled, within = checked.run, NOTHING, _OneBar(progress)
-    _standing(store, run, aim, settings)
+    with store.reading() as connection:
+        _n_picks(connection, run, aim, settings, pool_estimates(store, run, settings.group_size, None).candidates())
     with store.writing() as connection:
         save_sampling_aim(connection, run.run_id, run.pool_id, aim)
     targets = np.maximum(targets_of(store, checked), _can_be_sampled(checked))
@@ -120,6 +124,9 @@ def is_complete(store: Store, checked: CheckedProbe, aim: SamplingAim, settings:
         return False
     with store.reading() as connection:
         before = sampling_aim(connection, checked.run.run_id, checked.run.pool_id)
+        stored = find_any_run(connection, checked.run.run_id)
+    if stored is None or stored.pool_id != checked.run.pool_id:
+        return False
     targets = targets_of(store, checked)
     if before != aim or (targets < _can_be_sampled(checked)).any() or _missing(store, checked, targets).n_samples:
         return False
@@ -154,14 +161,16 @@ def most_samples(n_items: int, k: int) -> int:
     return max(n_items, math.ceil(n_items * k / MOST_SHARE))
 
 
-def standing_of_samples(store: Store, run: ProbeRun, settings: Settings) -> Placed | None:
+def standing_of_samples(store: Store, run: ProbeRun, settings: Settings, progress: Progress) -> Placed | None:
     """Where the samples of a run stand that were placed for a shortlist; None where every item gets K."""
     with store.reading() as connection:
         aim = sampling_aim(connection, run.run_id, run.pool_id)
-        if aim is None:
-            return None
-        at = _standing(store, run, aim, settings)
+    if aim is None:
+        return None
+    with run_to_rank(store, run.run_id, progress) as ready:
+        at = _standing(store, ready, aim, settings)
     sampled = at.targets[at.targets > 0]
+    loss = None if at.is_blind else expected_loss(at.known, at.score, at.n_picks, settings.k, seed=settings.seed)
     return Placed(
         aim=aim,
         n_samples=int(sampled.sum()),
@@ -169,9 +178,7 @@ def standing_of_samples(store: Store, run: ProbeRun, settings: Settings) -> Plac
         n_picks=at.n_picks,
         fewest=int(sampled.min()) if len(sampled) else 0,
         most=int(sampled.max(initial=0)),
-        expected_loss=None
-        if at.is_blind
-        else expected_loss(at.known, at.score, at.n_picks, settings.k, seed=settings.seed),
+        expected_loss=0.0 if Policy(aim.policy) in NEED_ONE_SAMPLE else loss,
     )
 
 
@@ -190,7 +197,9 @@ def _next(
     with run_to_rank(store, run.run_id, progress) as ready:
         at = _standing(store, ready, aim, settings)
     if at.is_blind:
-        return np.where(wanted > 0, np.maximum(wanted, settings.k), 0)
+        asked = at.rows[wanted[at.rows] > 0]
+        wanted[asked] = np.maximum(wanted[asked], settings.k)
+        return wanted
     size = min(math.ceil(len(wanted) / ROUND_SHARE), most_samples(len(wanted), settings.k) - int(wanted.sum()))
     value = value_of_sampling(at.known, at.score, at.n_picks)
     value[at.known.taken == 0] = 0.0  # longer than the context
@@ -201,24 +210,45 @@ def _next(
 
 
 def _standing(store: Store, run: ProbeRun, aim: SamplingAim, settings: Settings) -> _Standing:
-    budget = parse_budget(aim.budget)
     with store.reading() as connection:
         estimates = estimates_to_rank(store, run, settings.group_size, settings.passes_per_item)
         candidates = estimates.candidates(available=available(connection, run.pool_id, estimates.table.num_rows))
-        costs = item_costs(connection, run.pool_id, settings, candidates, budget).costs
+        n_picks = _n_picks(connection, run, aim, settings, candidates)
         targets = np.asarray(sample_targets(connection, run.run_id, candidates.item_id), dtype=np.int64)
-    rows = np.flatnonzero(candidates.available)
-    source = candidates.source[rows]
+    estimated = np.isin(candidates.source, (VERIFIED, CALIBRATED))
+    is_blind = bool((candidates.source == SIGNALS)[candidates.available].any())
+    keys = tie_keys(candidates.item_id, settings.seed, "adaptive")
+    rows = np.flatnonzero(candidates.available & (estimated | is_blind))
+    rows = rows[np.argsort(keys[rows], kind="stable")]  # the pool's row order changes nothing
     known = _known(estimates, targets).of(rows)
     return _Standing(
         targets=targets,
         rows=rows,
         known=known,
         score=score_of(Policy(aim.policy), settings, known),
-        n_picks=max(affordable_items(budget, costs, candidates), 1),
-        keys=tie_keys(candidates.item_id, settings.seed, "adaptive")[rows],
-        is_blind=bool((source == SIGNALS).any()) or not np.isin(source, (VERIFIED, CALIBRATED)).any(),
+        n_picks=n_picks,
+        keys=keys[rows],
+        is_blind=is_blind,
     )
+
+
+def _n_picks(
+    connection: duckdb.DuckDBPyConnection, run: ProbeRun, aim: SamplingAim, settings: Settings, candidates: Candidates
+) -> int:
+    """How many items of average cost the budget buys, whatever is bought already; costs as in the last shortlist.
+
+    Raises BudgetError where it buys none, or is in a unit that the costs do not have.
+    """
+    budget = parse_budget(aim.budget)
+    if not (settings.cost_column or settings.cost_per_item):
+        settings = carried_on(connection, run.pool_id, settings, {"policy"})
+    costs = item_costs(connection, run.pool_id, settings, candidates, budget).costs
+    whole = replace(candidates, available=np.ones_like(candidates.available))
+    n_picks = affordable_items(budget, costs, whole)
+    if not n_picks:
+        paid_in = costs_under(budget, costs)
+        raise below_cheapest(budget, paid_in, whole, int(np.argmin(paid_in.quanta)))
+    return n_picks
 
 
 def _known(estimates: PoolEstimates, taken: NDArray[np.int64]) -> Known:
@@ -249,7 +279,7 @@ def score_of(policy: Policy, settings: Settings, known: Known | None = None) -> 
             rise = expected_rise(settings.passes_per_item)
             return partial(mixed_group_chance, group_size=settings.group_size, rise=rise)
         case Policy.MIDDLE if known is not None:
-            median = float(np.median(known.a / (known.a + known.b)))
+            median = float(np.median(known.a / (known.a + known.b))) if len(known.a) else 0.5
             return lambda a, b: -np.abs(a / (a + b) - median)
         case _:
             return lambda a, b: b / (a + b)

@@ -79,7 +79,7 @@ def probe(store: Store, source: str, settings: Settings, choices: ProbeChoices, 
         run=run,
         pool=summary,
         sampled=sampled,
-        placed=standing_of_samples(store, run, settings) if aim else None,
+        placed=standing_of_samples(store, run, settings, progress) if aim else None,
         n_missing=replace(checked.missing, gaps=lacking).without(checked.too_long).n_samples,
         n_too_long=len(checked.too_long),
         health=run_health(store, run),
@@ -120,9 +120,9 @@ def _sample(
 
 def _ask_first(engine: Engine, checked: CheckedProbe, n_samples: int, choices: ProbeChoices) -> None:
     """Without a GPU, say how long the probe may take and ask, if that is long."""
-    if engine.on_gpu or choices.confirm is None:
-        return
     trial = list(islice(checked.missing.requests(), TRIAL_SIZES[-1]))
+    if engine.on_gpu or choices.confirm is None or not trial:
+        return
     max_tokens = checked.sampling.max_tokens
     seconds = longest_seconds(engine, trial, checked.missing.gaps.num_rows, n_samples, max_tokens)
     if seconds > PATIENCE_SECONDS and not choices.confirm(

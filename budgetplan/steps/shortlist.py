@@ -123,7 +123,7 @@ def shortlist(
         must = wishes.must[candidates.available[wishes.must]]
         wished = Wishes(np.setdiff1d(audit.new, must), must, wishes.quotas)
         choice = choose(candidates, policy, costs, budget, seed=settings.seed, wishes=wished, batch=batch)
-        ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, costs)
+        ranked = _ranked(score(candidates, policy, settings.seed), choice, audit, must, costs)
         table = output_table(store, estimates, policy, ranked, full=True)
         if choices.files.show_model_answer:
             answers = most_frequent_answers(connection, run.run_id, run.verdicts_by, table["item_id"])
@@ -177,17 +177,20 @@ def _audit(
     return Audit(drawn, new, cannot_conclude(len(drawn.index), n_pool) if wanted and n_pool else None)
 
 
-def _ranked(scores: Scores, choice: Choice, audit: Audit, costs: Costs) -> Ranked:
+def _ranked(scores: Scores, choice: Choice, audit: Audit, must: NDArray[np.intp], costs: Costs) -> Ranked:
     """Picks and new audit items in one table: those of the slice that would be picked anyway stand among the picks.
 
-    At unequal costs a solver decides, so there nobody can say which would.
+    At unequal costs a solver decides, so there nobody can say which would. What must be in says nothing of the cut.
     """
     in_slice = np.setdiff1d(audit.new[scores.candidate[audit.new]], choice.order)
     if choice.solver.status != "sorted":
         in_slice = in_slice[:0]
-    merged = scores.best_first(np.concatenate([choice.order, in_slice]))
-    n_ranked = int(np.flatnonzero(np.isin(merged, choice.order)).max(initial=-1)) + 1
-    order = np.concatenate([merged[:n_ranked], np.setdiff1d(audit.new, merged[:n_ranked])])
+    by_policy = np.setdiff1d(choice.order, must)
+    merged = scores.best_first(np.concatenate([by_policy, in_slice]))
+    n_before_cut = int(np.flatnonzero(np.isin(merged, by_policy)).max(initial=-1)) + 1
+    ranked = scores.best_first(np.concatenate([merged[:n_before_cut], np.intersect1d(choice.order, must)]))
+    n_ranked = len(ranked)
+    order = np.concatenate([ranked, np.setdiff1d(audit.new, ranked)])
     places = np.arange(1, len(order) + 1)
     return Ranked(order, pa.array(places, mask=places > n_ranked), scores.score[order], costs.values[order])
 

@@ -41,12 +41,19 @@ def drop_sampling_aim(connection: duckdb.DuckDBPyConnection, run_id: str, pool_i
 
 
 def sample_targets(connection: duckdb.DuckDBPyConnection, run_id: str, item_ids: pa.Array) -> pa.Array:
-    """How many samples are wanted of each of these items, in their order; 0 where nothing was said."""
+    """How many samples are wanted of each of these items, in their order: as asked for, and at least those there are.
+
+    0 where nothing was asked for and nothing is there.
+    """
     connection.register("asked", pa.table({"item_id": item_ids, "place": pa.array(range(len(item_ids)))}))
     targets = connection.sql(
-        """SELECT coalesce(n_samples, 0)::INTEGER AS n_samples FROM asked
-           LEFT JOIN (SELECT * FROM sample_target WHERE run_id = ?) USING (item_id) ORDER BY place""",
-        params=[run_id],
+        """SELECT greatest(coalesce(target.n_samples, 0), coalesce(held.n_samples, 0))::INTEGER AS n_samples FROM asked
+           LEFT JOIN (SELECT item_id, n_samples FROM sample_target WHERE run_id = ?) AS target USING (item_id)
+           LEFT JOIN (SELECT item_id, count(*) AS n_samples FROM completion
+                      WHERE run_id = ? AND finish_reason IS DISTINCT FROM 'error' GROUP BY item_id) AS held
+               USING (item_id)
+           ORDER BY place""",
+        params=[run_id, run_id],
     ).to_arrow_table()
     connection.unregister("asked")
     return targets["n_samples"].combine_chunks()

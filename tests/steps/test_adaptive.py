@@ -183,6 +183,7 @@ def test_adaptive_without_a_budget_means_what_is_left_of_one(
         ({"budget": "10%", "role": "reference"}, "a reference is sampled evenly"),
         ({"budget": "many"}, "many"),
         ({"budget": "40usd"}, "needs a cost per item"),
+        ({"budget": "1%"}, "below"),
     ],
 )
 def test_choices_that_cannot_be(
@@ -197,3 +198,80 @@ def test_choices_that_cannot_be(
 def test_one_sample_per_item_leaves_none_to_place(project: Project, pool: Path) -> None:
     with pytest.raises(ConfigError, match="none to place"):
         Project(**project.settings.model_dump() | {"k": 1}).probe(pool, budget="10%")
+
+
+def test_adaptive_after_uniform_counts_what_is_there_and_asks_nobody(
+    project: Project, pool: Path, scripted: Any
+) -> None:
+    scripted(by_chance)
+    project.probe(pool)
+    engine = scripted(by_chance)
+    report = project.probe(pool, budget="10%", confirm=lambda _: False)
+    assert engine.asked == []
+    assert report.placed is not None
+    assert (report.placed.n_samples, report.placed.fewest, report.placed.expected_loss) == (N_ITEMS * K, K, 0.0)
+
+
+@pytest.mark.parametrize("policy", ["random", "base-wrong"])
+def test_policies_that_look_at_one_sample_take_one(
+    project: Project, write_pool: Any, scripted: Any, policy: str
+) -> None:
+    scripted(by_chance)
+    bare = write_pool([{"question": f"{n}+{n}=?"} for n in range(12)])
+    report = Project(**project.settings.model_dump() | {"policy": policy}).probe(bare, budget="25%")
+    assert set(taken(project).values()) == {1}
+    assert report.placed is not None
+    assert report.placed.expected_loss == 0.0
+
+
+def test_a_single_pass_without_answers_can_be_gone_on_with(project: Project, write_pool: Any, scripted: Any) -> None:
+    scripted(by_chance)
+    bare = write_pool([{"question": f"{n}+{n}=?"} for n in range(12)])
+    Project(**project.settings.model_dump() | {"k": 1}).probe(bare)
+    project.probe(bare, budget="25%")
+    assert set(taken(project).values()) == {K}
+
+
+def test_two_pools_of_one_run_are_not_mixed(project: Project, write_pool: Any, scripted: Any) -> None:
+    scripted(by_chance)
+    rows = [{"question": f"{n}+{n}=?", "answer": str(2 * n)} for n in range(24)]
+    small, big = write_pool(rows[:8], "small.jsonl"), write_pool(rows, "big.jsonl")
+    for source, budget in ((small, "25%"), (big, "70%"), (small, "25%")):
+        report = project.probe(source, budget=budget)
+        assert report.n_missing == 0
+    assert report.placed is not None
+    assert report.placed.n_uniform == 8 * K
+
+
+def test_when_all_is_bought_nothing_more_is_sampled(
+    project: Project, pool: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scripted(by_chance)
+    project.probe(pool, budget="60%")
+    project.shortlist("60%")
+    project.probe(pool)
+    project.shortlist("40%", batch="100%")
+    before = taken(project)
+    project.probe(pool)
+    assert taken(project) == before
+
+
+def test_adaptive_goes_on_under_the_policy_and_costs_of_the_shortlist(
+    project: Project, pool: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    scripted(by_chance)
+    Project(**project.settings.model_dump() | {"k": 1}).probe(pool)
+    paid = Project(**project.settings.model_dump() | {"policy": "easy", "cost_per_item": "4usd"})
+    paid.shortlist("40usd", batch="50%")
+    placed = project.probe(pool, adaptive=True).placed
+    assert placed is not None
+    assert (placed.aim.policy, placed.n_picks) == ("easy", 5)
+
+
+def test_a_reference_is_sampled_evenly_beside_an_adaptive_run(project: Project, pool: Path, scripted: Any) -> None:
+    scripted(by_chance)
+    project.probe(pool, budget="10%")
+    other = Project(**project.settings.model_dump() | {"model": "other"})
+    assert other.probe(pool, role="reference").placed is None
