@@ -181,3 +181,19 @@ def test_commands_that_come_too_early_say_what_comes_first(project: Project) -> 
         pass
     with pytest.raises(NothingToDo, match="no samples yet"):
         project.rank()
+
+
+def test_a_quota_that_binds_nothing_changes_no_pick(probed: Project) -> None:
+    wrong = with_settings(probed, policy="base-wrong")
+    without, within = (
+        wrong.shortlist("2 items", quota=quota, dry_run=True).table for quota in ((), ("topic=t0:..100%",))
+    )
+    assert ids(within) == ids(without)
+
+
+def test_a_must_have_item_ranks_no_audit_item(probed: Project, tmp_path: Path) -> None:
+    (tmp_path / "must.txt").write_text("q0\n")
+    table = probed.shortlist("6 items", audit="3", must=tmp_path / "must.txt", dry_run=True).table
+    ranks = dict(zip(table["id"].to_pylist(), table["rank"].to_pylist(), strict=True))
+    assert ranks["q0"] == 3
+    assert ranks["q1"] is None
